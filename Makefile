@@ -1,0 +1,60 @@
+# Two commands for a newcomer: `make demo` and `make test`. Each sets up what it needs; a second run is quick.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup jars demo test test-quick test-deep lint format bench bench-quick lock clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
+
+setup: $(READY) ## Make .venv with the chronicle command in it
+	@sh deploy/java.sh
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Chronicle needs Python 3.11 or newer; set PYTHON=/path/to/python3.11")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+jars: setup ## Let Maven copy the Kafka and Delta jars into the cache (the embedded default needs none)
+	@sh deploy/jars.sh
+
+demo: setup ## Check a definition, append calls, show the bills and a refused view
+	@$(BIN)/python examples/demo.py
+
+test: lint ## Everything CI runs: lint, types, import contracts, all tests
+	$(BIN)/pytest
+
+test-quick: setup ## The quick loop: no Spark, no broker, no killed processes
+	$(BIN)/pytest -m "not spark and not kafka and not slow"
+
+test-deep: lint ## The long campaigns (hours)
+	HYPOTHESIS_PROFILE=deep $(BIN)/pytest --timeout=7200
+
+lint: setup ## ruff, mypy --strict, import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+format: setup ## Let ruff format and fix
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup ## The full benchmark, written to benchmarks/RESULTS.md
+	$(BIN)/python -m benchmarks
+
+bench-quick: setup ## The same at small sizes, under five minutes
+	$(BIN)/python -m benchmarks --quick
+
+lock: setup ## Pin every dependency anew, with hashes and without hosts (needs uv)
+	uv pip compile --quiet pyproject.toml --extra dev --group build --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-emit-find-links --no-header --no-annotate --output-file requirements.lock
+
+clean: ## Remove everything that was made
+	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info build demo
