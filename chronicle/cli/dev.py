@@ -1,0 +1,51 @@
+"""`chronicle dev kafka`: a real single-node broker in the foreground, for trying out and for tests."""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from chronicle.cli import output
+
+
+@click.group("dev")
+def command() -> None:
+    """What one needs beside Chronicle while developing."""
+
+
+@command.command("kafka")
+@click.option("--port", type=click.IntRange(1, 65535), help="The port on 127.0.0.1; default: a free one.")
+@click.option("--data", type=click.Path(file_okay=False), help="Keeps the topics there; default: they go with it.")
+def kafka(port: int | None, data: str | None) -> int:
+    """Run Apache Kafka on loopback until it is stopped (Ctrl-C or SIGTERM).
+
+    Prints `bootstrap: 127.0.0.1:PORT` when it is ready.
+    """
+    from chronicle.cli.machine import jar_directory
+    from chronicle.kafka.broker import start_broker
+
+    with ExitStack() as stack:
+        directory = data or stack.enter_context(tempfile.TemporaryDirectory(prefix="chronicle-kafka-"))
+        signal.signal(signal.SIGTERM, _stop)
+        try:
+            broker = start_broker(Path(directory), jar_directory() / "kafka", port)
+            stack.callback(broker.stop)
+            output.result(f"bootstrap: {broker.servers}")
+            code = broker.wait()
+        except (KeyboardInterrupt, _Stopped):
+            return 0
+        output.failure(f"the broker ended with exit code {code}", f"see {broker.log}" if data else "")
+        return 1
+
+
+class _Stopped(BaseException):
+    """SIGTERM came."""
+
+
+def _stop(_: int, __: FrameType | None) -> None:
+    raise _Stopped

@@ -1,0 +1,116 @@
+"""`chronicle explain VIEW`: how a view is kept, stage by stage, so that its cost can be seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from chronicle.cli import output
+from chronicle.cli.options import json_option, project_options
+from chronicle.errors import DefinitionError, NotFoundError, did_you_mean
+
+if TYPE_CHECKING:
+    from chronicle.project import Project
+    from views.checked import CheckedView
+
+
+@click.command()
+@click.argument("view")
+@project_options
+@json_option
+def command(view: str, project: Project, as_json: bool) -> int:
+    """How VIEW is kept: algebra, class and bound, periods and panes, state layout, compiled plan.
+
+    Exit 3 when the checker refuses the view, 4 when there is none of that name.
+    """
+    from views.explanation import explanation
+
+    checked = _checked(view, project)
+    said = {**explanation(checked), "plan": _plan(checked)}
+    if as_json:
+        output.json_line(said)
+    else:
+        for line in _lines(checked, said):
+            output.result(line)
+    return 0
+
+
+def _checked(name: str, project: Project) -> CheckedView:
+    verdict = project.check()
+    judged = verdict.views.get(name)
+    if judged is None:
+        if verdict.errors and not verdict.views:
+            raise DefinitionError(verdict.errors)
+        raise NotFoundError(f"there is no view '{name}'{did_you_mean(name, verdict.views)}")
+    if judged.checked is None:
+        raise DefinitionError((*judged.refusals, *verdict.errors))
+    return judged.checked
+
+
+def _plan(view: CheckedView) -> list[str]:
+    """What the map does for an epoch of appends, and what the fold does with its partials."""
+    from views.plan import Finish, Lookup, Scan, plan_view
+
+    shared = view.period is not None and view.period.keyed_by is None
+    plan = plan_view(view, 0 if shared else None)
+    lines: list[str] = []
+    for step in plan.steps:
+        match step:
+            case Lookup():
+                lines.append(f"look up the versions of {step.relation} by {', '.join(step.key)}: {step.keys_sql}")
+            case Scan():
+                lines.append(f"read all versions of {step.relation}")
+            case Finish():
+                lines.append(f"finish {', '.join(a.name for a in step.aggregates)} within each append: {step.sql}")
+    if plan.keyed is not None:
+        lines.append(f"give each tuple the period of its own {plan.keyed.relation}: {plan.rows_sql}")
+    lines.append(f"map, where the appends are read: {plan.partial_sql}")
+    lines.append("fold, where the key lives: merge each partial into its row, in one transaction with the ledger")
+    return lines
+
+
+def _lines(view: CheckedView, said: dict[str, Any]) -> Iterator[str]:
+    from chronicle.expressions import render
+    from views.algebra.drawing import drawn
+
+    yield f"{click.style(view.name, bold=True)}: {click.style(said['class'], fg='green')} ({said['complexity']})"
+    yield f"  {said['bound']}"
+    yield f"  {said['why']}"
+    yield from _section("algebra (what runs; u unions and j joins count here)", drawn(view.summary, render))
+    yield from _section("period", _period_lines(said["period"]))
+    yield from _section("state, a row for each key", _state_lines(said["state"]))
+    derived = [f"{item['column']} {item['type']} = {item['value']}" for item in said["derived"]]
+    yield from _section("computed at lookup", derived)
+    yield from _section("plan", said["plan"])
+
+
+def _section(title: str, lines: list[str]) -> Iterator[str]:
+    if lines:
+        yield ""
+        yield click.style(title, bold=True)
+        yield from (f"  {line}" for line in lines)
+
+
+def _period_lines(period: dict[str, Any] | None) -> list[str]:
+    if period is None:
+        return ["none: one row a key, for ever"]
+    keyed = period["keyed_by"]
+    whose = f", one calendar for each row of {keyed['relation']}" if keyed else ""
+    expiry = f"expires {period['expire_after']} after its end" if period["expire_after"] else "never expires"
+    zone = f" in {period['zone']}" if period["zone"] else ""
+    return [
+        f"calendar {period['calendar']}{zone}{whose}",
+        f"grace {period['grace']}, late appends: {period['late']}, {expiry}",
+        period["panes"],
+    ]
+
+
+def _state_lines(state: dict[str, Any]) -> list[str]:
+    lines = [f"key    {' | '.join(state['key'])}"]
+    for value in state["values"]:
+        fields = ", ".join(f"{field['name']} {field['dtype']}" for field in value["fields"])
+        remark = f"  ({value['remark']})" if value["remark"] else ""
+        lines.append(f"value  {value['column']} {value['type']} = {value['aggregate']}: {fields}{remark}")
+    return lines

@@ -1,0 +1,106 @@
+"""`chronicle get`: one row of a view, or all that a key has. Exit 4 when there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from chronicle.cli import output
+from chronicle.cli.lookup_options import local_option, open_views, parse_key
+from chronicle.cli.options import json_option, project_options
+from chronicle.errors import NotFoundError, UsageError
+
+if TYPE_CHECKING:
+    from chronicle.project import Project
+    from views.lookup import Row, Views
+
+
+@click.command("get")
+@click.argument("view")
+@click.argument("key", nargs=-1, metavar="key=value...")
+@click.option("--at", metavar="T", help="The period that contains this instant (default: the group's clock).")
+@click.option("--period", metavar="LABEL", help="The period of this name.")
+@click.option("--all", "everything", is_flag=True, help="Every retained period of the key.")
+@click.option("--after", metavar="TOKEN", help="Answer only when the append of this token is reflected.")
+@click.option("--wait", default="5s", show_default=True, metavar="TIME", help="How long to wait for --after.")
+@local_option
+@json_option
+@project_options
+def command(
+    project: Project,
+    view: str,
+    key: tuple[str, ...],
+    at: str | None,
+    period: str | None,
+    everything: bool,
+    after: str | None,
+    wait: str,
+    local: str | None,
+    as_json: bool,
+) -> None:
+    """Look up a row of VIEW by its key. Exit 4 when there is none, or its period is expired.
+
+    \b
+    chronicle get usage caller=c1
+    chronicle get usage caller=c1 --period 2026-03
+    chronicle get usage caller=c1 --all --json
+    """
+    if sum((at is not None, period is not None, everything)) > 1:
+        raise UsageError("give one of --at, --period and --all")
+    views = open_views(project, local)
+    rows = _rows(views, view, parse_key(key), at, period, everything, after, wait)
+    if not rows:
+        raise NotFoundError(f"view {view} has no row for {' '.join(key) or 'this key'}{_when(at, period)}")
+    if as_json:
+        output.json_line({"rows": [row.to_json() for row in rows]} if everything else rows[0].to_json())
+        return
+    for number, row in enumerate(rows):
+        if number:
+            output.result("")
+        for line in row_lines(row):
+            output.result(line)
+
+
+def _rows(
+    views: Views,
+    name: str,
+    key: dict[str, str],
+    at: str | None,
+    period: str | None,
+    everything: bool,
+    after: str | None,
+    wait: str,
+) -> list[Row]:
+    from views.lookup.waiting import parse_wait
+
+    view, seconds = views[name], parse_wait(wait)
+    if everything:
+        return view.history(key, after=after, wait=seconds)
+    row = view.get(key, at=at, period=period, after=after, wait=seconds)
+    return [] if row is None else [row]
+
+
+def _when(at: str | None, period: str | None) -> str:
+    return f" at {at}" if at else f" in period {period}" if period else ""
+
+
+def row_lines(row: Row) -> Iterator[str]:
+    """The row for people: a line for each column."""
+    shown = row.to_json()
+    key = " ".join(f"{name}={_text(value)}" for name, value in shown["key"].items())
+    yield f"{click.style(row.view, bold=True)} {key}".rstrip()
+    width = max([len("period"), *map(len, shown["values"])])
+    period = shown["period"]
+    if period is not None:
+        bounds = f"{period['label']}  [{period['start']}, {period['end']})  {period['state']}"
+        yield f"  {'period'.ljust(width)}  {bounds}"
+    for name, value in shown["values"].items():
+        yield f"  {name.ljust(width)}  {_text(value)}"
+    as_of = shown["as_of"]
+    yield click.style(f"  {'as of'.ljust(width)}  {as_of['clock']}, committed {as_of['age_ms']} ms ago", dim=True)
+
+
+def _text(value: object) -> str:
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)

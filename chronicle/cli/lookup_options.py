@@ -1,0 +1,40 @@
+"""What the commands that look rows up have in common: the key on the command line, and where the index is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from chronicle.errors import UsageError
+
+if TYPE_CHECKING:
+    from chronicle.project import Project
+    from views.lookup import Views
+
+local_option = click.option(
+    "--local",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Read the index that `chronicle follow` keeps.",
+)
+"""Gives the command `local: str | None`."""
+
+
+def open_views(project: Project, local: str | None = None) -> Views:
+    from views.lookup import connect
+
+    return connect(project, state=local)
+
+
+def parse_key(arguments: tuple[str, ...]) -> dict[str, str]:
+    """`caller=c1 kind=voice` as a mapping; the value may hold anything, also further equal signs."""
+    key: dict[str, str] = {}
+    for argument in arguments:
+        name, equals, value = argument.partition("=")
+        if not equals or not name:
+            raise UsageError(f"'{argument}' is not key=value", "give every key column so: caller=c1")
+        if name in key:
+            raise UsageError(f"the key column {name} is given twice")
+        key[name] = value
+    return key

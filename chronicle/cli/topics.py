@@ -1,0 +1,70 @@
+"""`chronicle topics`: the Kafka topics of the definition."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from chronicle.cli import output
+from chronicle.cli.options import json_option, project_options
+
+if TYPE_CHECKING:
+    from chronicle.project import Project
+
+
+@click.group("topics")
+def command() -> None:
+    """The Kafka topics of the definition: its source's, and those of relations that have their own."""
+
+
+@command.command("create")
+@click.option("--partitions", type=click.IntRange(1), default=4, show_default=True, help="Of each new topic.")
+@click.option("--replication", type=click.IntRange(1), help="Copies of each; default: the broker's.")
+@json_option
+@project_options
+def create(partitions: int, replication: int | None, as_json: bool, project: Project) -> int:
+    """Make the topics that are missing; those that are there stay as they are."""
+    from chronicle.appends.target import appendable
+    from chronicle.kafka.topics import clusters_of, create_topics
+
+    made: dict[str, bool] = {}
+    for cluster in clusters_of(appendable(project)):
+        made |= create_topics(cluster, partitions, replication or -1)
+    if as_json:
+        output.json_line({"created": [topic for topic, new in made.items() if new], "topics": list(made)})
+        return 0
+    for topic, new in made.items():
+        output.result(f"{topic}: created, {partitions} partitions" if new else f"{topic}: is there")
+    return 0
+
+
+@command.command("list")
+@json_option
+@project_options
+def list_topics(as_json: bool, project: Project) -> int:
+    """The partitions and offsets of each topic."""
+    from chronicle.appends.target import appendable
+    from chronicle.kafka.topics import Extent, clusters_of, topic_extents
+
+    found: dict[str, dict[int, Extent] | None] = {}
+    for cluster in clusters_of(appendable(project)):
+        found |= topic_extents(cluster)
+    if as_json:
+        output.json_line({"topics": {topic: _json(extents) for topic, extents in found.items()}})
+        return 0
+    for topic, extents in found.items():
+        if extents is None:
+            output.result(f"{topic}: missing (chronicle topics create)")
+            continue
+        messages = sum(extent.next - extent.earliest for extent in extents.values())
+        output.result(f"{topic}: {len(extents)} partitions, {messages:,} messages")
+        for number, extent in extents.items():
+            output.result(f"  {number}: offsets {extent.earliest} to {extent.next}")
+    return 0
+
+
+def _json(extents: object) -> object:
+    from dataclasses import asdict
+
+    return None if not isinstance(extents, dict) else {str(at): asdict(extent) for at, extent in extents.items()}

@@ -1,0 +1,86 @@
+"""The topics of a definition: those of its source, and those of relations that have their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
+
+from chronicle.definitions import Definition, KafkaSource
+from chronicle.errors import UsageError
+from chronicle.kafka.client import client_options, explained
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The offsets that a partition holds: [earliest, next)."""
+
+    earliest: int
+    next: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Some topics of the definition, and how to reach the brokers that have them."""
+
+    servers: str
+    options: dict[str, str]
+    topics: tuple[str, ...]
+
+
+def clusters_of(definition: Definition) -> list[Cluster]:
+    source = definition.source
+    if not isinstance(source, KafkaSource):
+        raise UsageError("the source of this definition is a journal, which has no topics", "source: {kafka: {...}}")
+    found = {source.servers: Cluster(source.servers, source.options, source.topics)}
+    for relation in definition.relations.values():
+        if relation.source is None:
+            continue
+        own = relation.source.kafka
+        servers = own.servers or source.servers
+        known = found.get(servers, Cluster(servers, {**source.options, **own.options}, ()))
+        topics = tuple(dict.fromkeys((*known.topics, own.topic)))
+        found[servers] = Cluster(servers, known.options, topics)
+    return list(found.values())
+
+
+def create_topics(cluster: Cluster, partitions: int, replication: int) -> dict[str, bool]:
+    """Makes the topics that are missing; for each whether it was."""
+    with _admin(cluster) as admin:
+        there = set(admin.list_topics())
+        missing = [topic for topic in cluster.topics if topic not in there]
+        if missing:
+            wanted = {"num_partitions": partitions, "replication_factor": replication}
+            admin.create_topics(dict.fromkeys(missing, wanted), wait_for_metadata=True)
+    return {topic: topic in missing for topic in cluster.topics}
+
+
+def topic_extents(cluster: Cluster) -> dict[str, dict[int, Extent] | None]:
+    """What each topic holds by partition; None for one that is not there."""
+    with _admin(cluster) as admin:
+        there = set(admin.list_topics())
+    with explained(cluster.servers):
+        consumer = KafkaConsumer(**client_options(cluster.servers, cluster.options))
+        try:
+            return {topic: _extents(consumer, topic) if topic in there else None for topic in cluster.topics}
+        finally:
+            consumer.close()
+
+
+def _extents(consumer: Any, topic: str) -> dict[int, Extent]:
+    partitions = [TopicPartition(topic, number) for number in sorted(consumer.partitions_for_topic(topic) or ())]
+    first, last = consumer.beginning_offsets(partitions), consumer.end_offsets(partitions)
+    return {each.partition: Extent(first[each], last[each]) for each in partitions}
+
+
+@contextmanager
+def _admin(cluster: Cluster) -> Iterator[Any]:
+    with explained(cluster.servers):
+        admin = KafkaAdminClient(**client_options(cluster.servers, cluster.options))
+        try:
+            yield admin
+        finally:
+            admin.close()
