@@ -1,0 +1,1 @@
+"""Spark: the source, `foreachBatch`, epochs and recovery, recomputation. The only package that imports pyspark."""

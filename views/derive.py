@@ -1,0 +1,118 @@
+"""Derived columns and tiers, computed on a finalised row when it is looked up (chronicle-data-model §5.3).
+
+Nothing of this is kept in the state: a discount "by all that was spent this month" is right at every instant, because
+it is worked out from the sum as it stands. The engine's lookups and the reference evaluator share this code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Context, Decimal
+from itertools import pairwise
+from typing import cast
+
+from chronicle.errors import ChronicleError
+from chronicle.expressions import Arithmetic, Cast, ColumnRef, Expression, evaluator
+from chronicle.types import Kind, Value
+from views.checked import CheckedView, Derived, Step, Tiers
+
+Row = Mapping[str, Value]
+Derivation = Callable[[Row], Value]
+
+_EXACT = Context(prec=120)
+"""Wider than any product of two decimals of the contract, so that nothing is rounded on the way."""
+
+
+class DerivationOverflowError(ChronicleError):
+    """A derived value that its type cannot hold; only this row's lookup fails."""
+
+
+def deriver(view: CheckedView) -> Callable[[Row], dict[str, Value]]:
+    """The function that extends a finalised row of the view (its keys and aggregates) by the derived columns."""
+    scales = _shown_scales(view)
+    steps = [(derived.name, _derivation(derived), scales.get(derived.name)) for derived in view.derived]
+
+    def derive(row: Row) -> dict[str, Value]:
+        extended = dict(row)
+        for name, compute, scale in steps:  # in dependency order: each sees those before it
+            value = compute(extended)
+            extended[name] = value if scale is None or value is None else shorten(cast("Decimal", value), scale)
+        return extended
+
+    return derive
+
+
+def _derivation(derived: Derived) -> Derivation:
+    match derived.value:
+        case Tiers() as tiers:
+            return _tiers(derived.name, tiers)
+        case expression:
+            return evaluator(expression)
+
+
+def _tiers(name: str, tiers: Tiers) -> Derivation:
+    of = evaluator(tiers.of)
+    amount = _by_volume if tiers.mode == "volume" else _graduated
+    limit = Decimal(10) ** (tiers.type.precision - tiers.type.scale)
+
+    def compute(row: Row) -> Value:
+        value = of(row)
+        if value is None:
+            return None
+        if tiers.type.kind is Kind.DOUBLE:
+            return float(amount(Decimal(cast("float", value)), tiers.steps))
+        exact = amount(Decimal(cast("Decimal", value)), tiers.steps)
+        if abs(exact) >= limit:
+            raise DerivationOverflowError(f"{name} is {exact}, more than {tiers.type} can hold", "use smaller rates")
+        return exact.quantize(Decimal(1).scaleb(-tiers.type.scale), context=_EXACT)
+
+    return compute
+
+
+def _by_volume(value: Decimal, steps: Sequence[Step]) -> Decimal:
+    """The rate of the highest step reached, on the whole value. Exactly at `above` a step is not reached."""
+    rates = [step.rate for step in steps if value > step.above]
+    return _EXACT.multiply(value, rates[-1]) if rates else Decimal(0)
+
+
+def _graduated(value: Decimal, steps: Sequence[Step]) -> Decimal:
+    """Each step's rate on the part of the value between its `above` and the next one's."""
+    total = Decimal(0)
+    for step, after in pairwise((*steps, None)):
+        assert step is not None  # only the last of the chain is None
+        if value > step.above:
+            upper = value if after is None else min(value, after.above)
+            total = _EXACT.add(total, _EXACT.multiply(_EXACT.subtract(upper, step.above), step.rate))
+    return total
+
+
+def shorten(value: Decimal, scale: int) -> Decimal:
+    """The same number without trailing zeros, but with at least `scale` places: 6.2800 is shown as 6.28."""
+    places = -cast("int", value.normalize(_EXACT).as_tuple().exponent)
+    return value.quantize(Decimal(1).scaleb(-max(places, scale)), context=_EXACT)
+
+
+def _shown_scales(view: CheckedView) -> dict[str, int]:
+    """How many places a column shows at least, for those that tiers make longer than what they are of.
+
+    A rate has places of its own (31.40 · 0.20 = 6.2800), which say nothing; where they do (6.2833) all are shown.
+    """
+    least: dict[str, int] = {}
+    for name, value in ((derived.name, derived.value) for derived in view.derived):
+        scale = _least_scale(value.of if isinstance(value, Tiers) else value, least)
+        if value.type.kind is Kind.DECIMAL and scale < value.type.scale:
+            least[name] = scale
+    return least
+
+
+def _least_scale(expression: Expression, least: Mapping[str, int]) -> int:
+    """The places that an expression needs: only sums and differences hand on that an operand is shortened."""
+    match expression:
+        case ColumnRef(name=name):
+            return least.get(name, expression.type.scale)
+        case Cast(operand=operand, implicit=True) if operand.type.is_exact:
+            return _least_scale(operand, least)
+        case Arithmetic(operator="+" | "-", left=left, right=right):
+            return max(_least_scale(left, least), _least_scale(right, least))
+        case _:
+            return expression.type.scale

@@ -1,0 +1,145 @@
+"""`POST /v1/chronicles/{name}`: appends, one or a batch, as JSON or CloudEvents; durable before they are answered.
+
+What is posted is journalled as it was written, digit for digit. A batch is taken whole or refused whole.
+"""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+from typing import Any
+
+from anyio.to_thread import run_sync
+from fastapi import APIRouter, Request, Response
+
+from chronicle.appends import Malformed, decoder_of
+from chronicle.appends.target import AppendTarget, appendable, open_target
+from chronicle.errors import NotFoundError, did_you_mean
+from chronicle.project import Project
+from views.http.lookups import answer
+from views.http.metrics import Metrics
+from views.http.models import Problem, TokenAnswer
+from views.http.problems import problem
+
+MAX_BODY = 16 << 20
+_BATCHES = ("application/cloudevents-batch+json",)
+_SINGLE = ("application/json", "application/cloudevents+json", *_BATCHES)
+_LINES = ("application/x-ndjson", "application/jsonl")
+_WHITE = " \t\n\r"
+
+_PROBLEMS: dict[int | str, dict[str, Any]] = {status: {"model": Problem} for status in (400, 401, 404, 413, 415, 422)}
+_BODY = {
+    "required": True,
+    "content": {kind: {"schema": {}} for kind in (*_SINGLE, *_LINES)},
+    "description": "a tuple, an envelope or a CloudEvent; or an array of them, each an append of its own",
+}
+
+
+class NotJsonError(ValueError):
+    """The request's body is not what its content type says."""
+
+
+def routes(project: Project, metrics: Metrics) -> APIRouter:
+    router = APIRouter(prefix="/v1/chronicles", tags=["appends"])
+    definition = appendable(project)
+    decoder = decoder_of(definition)
+    opened: list[AppendTarget] = []
+
+    def append(name: str, values: list[bytes]) -> str:
+        """On a worker thread: it returns when the disk has it. The journal is made by the first append."""
+        if not opened:
+            opened.append(open_target(project))
+        return str(opened[0].append(name, values))
+
+    @router.post(
+        "/{name}",
+        responses={200: {"model": TokenAnswer}, **_PROBLEMS},
+        summary="Append to a chronicle",
+        openapi_extra={"requestBody": _BODY},
+    )
+    async def post_appends(name: str, request: Request) -> Response:
+        """Answers with the token of the (last) append. A malformed tuple is 422, and nothing is appended."""
+        if name not in definition.chronicles:
+            raise NotFoundError(f"there is no chronicle '{name}'{did_you_mean(name, definition.chronicles)}")
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind not in (*_SINGLE, *_LINES):
+            wanted = ", ".join((*_SINGLE, *_LINES))
+            return problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"'{kind}' is not a type of append", f"send {wanted}")
+        body = await _body(request)
+        if body is None:
+            limit = f"at most {MAX_BODY >> 20} MB are taken at once"
+            return problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, limit, "send it in several batches")
+        try:
+            values = [line.strip() for line in body.splitlines()] if kind in _LINES else split(body)
+        except NotJsonError as error:
+            return problem(HTTPStatus.BAD_REQUEST, str(error))
+        values = [value for value in values if value]
+        if not values:
+            return problem(HTTPStatus.BAD_REQUEST, "there is nothing to append")
+        headers = (("chronicle", name.encode()),)
+        for at, value in enumerate(values):
+            try:
+                decoder.decode(value, headers, 0)
+            except Malformed as error:
+                where = f"append {at}: " if len(values) > 1 else ""
+                hint = "nothing was appended"
+                return problem(HTTPStatus.UNPROCESSABLE_ENTITY, f"{where}{error.reason}", hint, index=at)
+        token = await run_sync(append, name, values)
+        metrics.appended.inc(len(values))
+        return answer({"token": token})
+
+    return router
+
+
+async def _body(request: Request) -> bytes | None:
+    """The whole body; None where it is too large."""
+    parts: list[bytes] = []
+    size = 0
+    async for part in request.stream():
+        size += len(part)
+        if size > MAX_BODY:
+            return None
+        parts.append(part)
+    return b"".join(parts)
+
+
+def split(body: bytes) -> list[bytes]:
+    """The elements of a JSON array, or the one value, as they were written: parsing would lose digits of decimals."""
+    try:
+        text = body.decode().strip(_WHITE)
+        if not text.startswith("["):
+            json.loads(text)
+            return [text.encode()]
+        return [element.encode() for element in _elements(text)]
+    except UnicodeDecodeError:
+        raise NotJsonError("the body is not UTF-8") from None
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise NotJsonError(f"the body is not JSON: {error}") from None
+
+
+def _elements(text: str) -> list[str]:
+    scan = json.JSONDecoder().raw_decode
+    elements: list[str] = []
+    at = _skip(text, 1)
+    while text[at : at + 1] != "]":
+        _, end = scan(text, at)
+        elements.append(text[at:end])
+        at = _skip(text, end)
+        match text[at : at + 1]:
+            case ",":
+                at = _skip(text, at + 1)
+                if text[at : at + 1] == "]":
+                    raise json.JSONDecodeError("Expecting value", text, at)
+            case "]":
+                pass
+            case _:
+                raise json.JSONDecodeError("Expecting ',' delimiter", text, at)
+    if at + 1 != len(text):
+        raise json.JSONDecodeError("Extra data", text, at + 1)
+    return elements
+
+
+def _skip(text: str, at: int) -> int:
+    while text[at : at + 1] and text[at] in _WHITE:
+        at += 1
+    return at

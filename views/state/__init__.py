@@ -1,0 +1,63 @@
+"""The state: rows, relation versions and ledger in LMDB shards, written once per epoch and read by anyone.
+
+Writers: `State.prepare` under `writer_lock`, then for each epoch `state.epochs.write(plan)` and `state.shard(n).write`
+on every shard (see `views.state.shard`). Keys come from `encode_keys`, shards from `shards_of`. Readers:
+`state.shard(n).read()`.
+"""
+
+from views.state.arrow_keys import encode_keys, shards_of
+from views.state.epochs import EpochLog, EpochPlan, SlotPlan
+from views.state.keys import NO_PERIOD, decode_key, key_encoder, shard_of
+from views.state.layout import (
+    PERIOD_END,
+    PERIOD_N,
+    Periods,
+    RelationLayout,
+    ViewLayout,
+    layout_of,
+    state_column,
+)
+from views.state.lock import StateInUseError, holder_of, writer_lock
+from views.state.meta import Meta, NoStateError, Slot, read_meta
+from views.state.shard import Shard, ShardTransaction
+from views.state.snapshot import LEDGER_SHARD, PeriodEntry, Quarantined, Snapshot
+from views.state.standing import FATES, Outcome, SlotStanding, Standing, Tally
+from views.state.store import State
+
+__all__ = [
+    "FATES",
+    "LEDGER_SHARD",
+    "NO_PERIOD",
+    "PERIOD_END",
+    "PERIOD_N",
+    "EpochLog",
+    "EpochPlan",
+    "Meta",
+    "NoStateError",
+    "Outcome",
+    "PeriodEntry",
+    "Periods",
+    "Quarantined",
+    "RelationLayout",
+    "Shard",
+    "ShardTransaction",
+    "Slot",
+    "SlotPlan",
+    "SlotStanding",
+    "Snapshot",
+    "Standing",
+    "State",
+    "StateInUseError",
+    "Tally",
+    "ViewLayout",
+    "decode_key",
+    "encode_keys",
+    "holder_of",
+    "key_encoder",
+    "layout_of",
+    "read_meta",
+    "shard_of",
+    "shards_of",
+    "state_column",
+    "writer_lock",
+]

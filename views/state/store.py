@@ -1,0 +1,162 @@
+"""A state as a whole: `.chronicle/` with meta.json, plans.json, lock, and shards/NN, one LMDB environment each.
+
+The driver prepares it (`State.prepare`, under `writer_lock`), workers and readers open it. Relation versions may be
+read from every shard by anyone; rows are written only through `State.shard(n).write`, by one task per shard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pyarrow as pa
+
+from chronicle.errors import ChronicleError
+from views.state.arrow_keys import shards_of
+from views.state.environment import MAP_SIZE, close_environment, environment
+from views.state.epochs import EpochLog
+from views.state.layout import RelationLayout, ViewLayout
+from views.state.meta import Meta, drift, new_meta, read_meta, register, register_slots, write_meta
+from views.state.shard import Shard
+from views.state.snapshot import Registry
+from views.state.standing import Standing
+from views.state.versions import version_schema
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    directory: Path
+    meta: Meta
+    registry: Registry
+    map_size: int = MAP_SIZE
+
+    @classmethod
+    def open(
+        cls,
+        directory: Path,
+        views: Iterable[ViewLayout] = (),
+        relations: Iterable[RelationLayout] = (),
+        map_size: int = MAP_SIZE,
+    ) -> State:
+        """An existing state, seen through the layouts of the current definition. Names that the state does not have
+        yet are left out of its registry; one whose meaning changed is refused."""
+        meta = read_meta(directory)
+        return cls(directory, meta, _registry(meta, tuple(views), tuple(relations)), map_size)
+
+    @classmethod
+    def prepare(
+        cls,
+        directory: Path,
+        group: str,
+        views: Sequence[ViewLayout],
+        relations: Sequence[RelationLayout],
+        *,
+        shards: int,
+        tzdata: str,
+        topics: Mapping[str, int],
+        store: Literal["embedded", "delta"] = "embedded",
+        map_size: int = MAP_SIZE,
+    ) -> State:
+        """For the job, under the writer's lock: makes the state if there is none, and registers what is new.
+
+        `shards` and `store` count for a new state only. `topics` are the source's topics with their partitions;
+        the journal is {"journal": 1}. A view that is added to a state with history starts from now: `meta.views[name]
+        .since` says where, and it is the caller's to say so or to rebuild it.
+        """
+        fresh = not (directory / "meta.json").exists()
+        meta = new_meta(group, shards, tzdata, store) if fresh else read_meta(directory)
+        if meta.group != group:
+            raise ChronicleError(
+                f"the state at {directory} belongs to the group {meta.group}, not to {group}", "give --state another"
+            )
+        _refuse_changes(directory, meta, views, relations)
+        for index in range(meta.shards):
+            environment(_shard_path(directory, index), create=True, map_size=map_size)
+        since = {} if fresh else _high_waters(directory, meta)
+        prints = {layout.name: layout.fingerprint for layout in views}
+        wanted = register(meta, prints, {layout.name: layout.fingerprint for layout in relations}, since)
+        wanted = register_slots(wanted, topics)
+        if fresh or wanted != meta:
+            write_meta(directory, wanted)
+        return cls(directory, wanted, _registry(wanted, tuple(views), tuple(relations)), map_size)
+
+    @property
+    def shards(self) -> int:
+        return self.meta.shards
+
+    @property
+    def epochs(self) -> EpochLog:
+        return EpochLog(self.directory)
+
+    def shard(self, index: int) -> Shard:
+        opened = environment(_shard_path(self.directory, index), map_size=self.map_size)
+        return Shard(index, opened, self.registry)
+
+    def close(self) -> None:
+        """Gives up this process's handles: for a state whose files are gone or replaced."""
+        for index in range(self.shards):
+            close_environment(_shard_path(self.directory, index))
+
+    @property
+    def size_bytes(self) -> int:
+        """What the shards' files take on disk."""
+        paths = (_shard_path(self.directory, index) / "data.mdb" for index in range(self.shards))
+        return sum(path.stat().st_size for path in paths)
+
+    def standings(self) -> list[Standing]:
+        """Where every shard stands: after a crash some may be one epoch ahead of the others."""
+        return [self.shard(index).standing() for index in range(self.shards)]
+
+    def versions(self, relation: str, keys: Sequence[bytes] | pa.BinaryArray) -> pa.Table:
+        """Every version of many relation keys (`encode_keys` over the relation's key columns), from all shards: one
+        seek a key. `@index` is the key's place in `keys`; see `versions.version_schema` for the columns."""
+        listed = keys.to_pylist() if isinstance(keys, pa.Array) else list(keys)
+        tables = [version_schema(self.registry.relations[relation][1]).empty_table()]
+        by_shard: dict[int, list[int]] = {}
+        for place, shard in enumerate(shards_of(listed, self.shards).tolist()):
+            by_shard.setdefault(shard, []).append(place)
+        for index, places in by_shard.items():
+            with self.shard(index).read() as snapshot:
+                tables.append(snapshot.versions(relation, [listed[place] for place in places], places))
+        return pa.concat_tables(tables)
+
+    def scan_versions(self, relation: str) -> Iterator[pa.Table]:
+        """All versions of a relation, batch by batch: O(|R|), for views that join it otherwise than on its key."""
+        for index in range(self.shards):
+            with self.shard(index).read() as snapshot:
+                yield from snapshot.scan_versions(relation)
+
+
+def _shard_path(directory: Path, index: int) -> Path:
+    return directory / "shards" / f"{index:02d}"
+
+
+def _registry(meta: Meta, views: tuple[ViewLayout, ...], relations: tuple[RelationLayout, ...]) -> Registry:
+    return Registry(
+        {layout.name: (meta.views[layout.name].id, layout) for layout in views if layout.name in meta.views},
+        {
+            layout.name: (meta.relations[layout.name].id, layout)
+            for layout in relations
+            if layout.name in meta.relations
+        },
+    )
+
+
+def _refuse_changes(
+    directory: Path, meta: Meta, views: Sequence[ViewLayout], relations: Sequence[RelationLayout]
+) -> None:
+    for what, known, layouts in (("view", meta.views, views), ("relation", meta.relations, relations)):
+        wanted = {layout.name: layout.fingerprint for layout in layouts}
+        if changed := drift(known, wanted).changed:
+            raise ChronicleError(
+                f"the {what} {', '.join(changed)} no longer means what the state at {directory} holds",
+                f"give the changed {what} another name, or start a new state with --state",
+            )
+
+
+def _high_waters(directory: Path, meta: Meta) -> dict[str, int]:
+    opened = environment(_shard_path(directory, 0))
+    standing = Shard(0, opened, Registry({}, {})).standing()
+    return {str(slot): at.next_offset for slot, at in standing.slots.items()}
