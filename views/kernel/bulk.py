@@ -26,6 +26,7 @@ Bools = npt.NDArray[np.bool_]
 
 _FEW = 32
 _BLOCK = 4 << 20
+_DEEPEST = 16
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _FIRST_DAY, _LAST_DAY = 1 - _EPOCH_DAY, date.max.toordinal() - _EPOCH_DAY
 _DAY = 86_400_000_000
@@ -113,7 +114,7 @@ def _attempt(shape: Shape, bodies: pa.BinaryArray) -> tuple[pa.Table, Bools] | N
         try:
             table = pj.read_json(
                 pa.BufferReader(data),
-                read_options=pj.ReadOptions(block_size=_BLOCK),
+                read_options=pj.ReadOptions(block_size=_BLOCK, use_threads=False),
                 parse_options=pj.ParseOptions(
                     explicit_schema=_json_schema(shape, as_text),
                     unexpected_field_behavior="infer" if others else "error",
@@ -156,7 +157,7 @@ def _checked(
             sure &= there
         match column.type.kind:
             case Kind.DECIMAL:
-                good = _good_decimal_text(raw, column) if as_text else _good_decimal_number(bodies, column)
+                good = _good_decimal_text(raw, column) if as_text else _good_decimal_number(bodies, column, others)
                 sure &= good | ~there
                 array = _cast(raw, arrow_type(column.type), good & there) if as_text else raw
             case Kind.TIMESTAMP:
@@ -176,13 +177,25 @@ def _checked(
     sure &= something
     if others:
         sure &= _nothing_strange(shape, table, bodies)
-    arrays += [_flat(table, name) for name in shape.texts]
+    texts = [_flat(table, name) for name in shape.texts]
+    for name, text in zip(shape.texts, texts, strict=True):
+        sure &= _stated_or_absent(name, text, bodies)
+    arrays += texts
     return pa.table(arrays, names=[*(c.name for c in shape.columns), *shape.texts]), sure
 
 
+def _stated_or_absent(name: str, texts: pa.Array, bodies: pa.BinaryArray) -> Bools:
+    """A null of these fields may be refused, and looks like none."""
+    quoted = pc.match_substring(bodies, f'"{name}"'.encode())
+    found: Bools = pc.or_(texts.is_valid(), pc.invert(quoted)).to_numpy(zero_copy_only=False)
+    return found
+
+
 def _nothing_strange(shape: Shape, table: pa.Table, bodies: pa.BinaryArray) -> Bools:
-    """What undeclared fields may hide: events, and numbers that the parser takes although JSON has no such."""
+    """What undeclared fields may hide: events, depths, and numbers that the parser takes although JSON has no such."""
     strange = pc.match_substring_regex(bodies, rb"NaN|Inf")
+    for opening in (b"[", b"{"):
+        strange = pc.or_(strange, pc.greater(pc.count_substring(bodies, opening), _DEEPEST))
     if "specversion" in table.column_names and "specversion" not in (c.name for c in shape.columns):
         strange = pc.or_(strange, _flat(table, "specversion").is_valid())
     plain: Bools = ~strange.to_numpy(zero_copy_only=False)
@@ -214,13 +227,16 @@ def _good_decimal_text(texts: pa.Array, column: Column) -> Bools:
     return good
 
 
-def _good_decimal_number(bodies: pa.BinaryArray, column: Column) -> Bools:
+def _good_decimal_number(bodies: pa.BinaryArray, column: Column, others: bool) -> Bools:
     """The field's number as it is written, for the parser does not say how many digits there were."""
-    name = re.escape(column.name.encode())
-    digits = rb"(\.[0-9]{1,%d})?" % column.type.scale if column.type.scale else b""
-    pattern = rb'"%s"[ \t]*:[ \t]*"?[+-]?[0-9]+%s"?[ \t]*[,}]' % (name, digits)
-    good: Bools = pc.match_substring_regex(bodies, pattern).to_numpy(zero_copy_only=False)
-    return good
+    name, whole, scale = column.name.encode(), column.type.precision - column.type.scale, column.type.scale
+    digits = rb"(\.[0-9]{1,%d})?" % scale if scale else b""
+    pattern = rb'"%s" *: *"?-?[0-9]{1,%d}%s"? *[,}]' % (re.escape(name), max(whole, 1), digits)
+    good = pc.match_substring_regex(bodies, pattern)
+    if others:  # the name may be there again, within a field that is not declared
+        good = pc.and_(good, pc.equal(pc.count_substring(bodies, b'"%s"' % name), 1))
+    found: Bools = good.to_numpy(zero_copy_only=False)
+    return found
 
 
 def timestamps(texts: pa.Array) -> tuple[pa.Array, Bools]:

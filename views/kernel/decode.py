@@ -4,7 +4,6 @@ by one where it does not, or where the bulk parser is not sure. Each message is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +13,6 @@ import pyarrow.compute as pc
 from chronicle.appends import Group
 from chronicle.appends.decode import CHRONICLE_FIELD, Decoder
 from chronicle.journal import Record, records
-from chronicle.types import Column
 from views.kernel.bulk import Parsed, Shape, parse, timestamps, unsure
 from views.kernel.decoded import AT, GONE, NO_CHRONON, PLACE, SINCE, Decoded, Int64s
 from views.kernel.one_by_one import decode_one_by_one
@@ -32,7 +30,7 @@ def decode_range(group: Group, decoder: Decoder, messages: pa.Table) -> Decoded:
     left: list[npt.NDArray[np.int64]] = []
     bodies = _flat(messages.column("value"))
     for name, places in _by_name(group, messages):
-        if name is None:
+        if name is None or _has_field_as_column(group, name):
             left.append(places)
             continue
         own = bodies if len(places) == count else bodies.take(pa.array(places))
@@ -97,32 +95,30 @@ def _named(group: Group, headers: list[tuple[str, bytes | None]], only: str | No
     return name if len(stated) == 1 and (name in group.chronicles or name in group.relations) else None
 
 
-@lru_cache(64)
-def _shape(columns: tuple[Column, ...], texts: tuple[str, ...], others: bool) -> Shape:
-    return Shape(columns, texts, others)
+def _has_field_as_column(group: Group, name: str) -> bool:
+    """A field that says what the message is, and is data too: too rare to be quick about."""
+    if name in group.chronicles:
+        return CHRONICLE_FIELD in group.chronicles[name].schema
+    return any(field in group.relations[name].schema for field in (CHRONICLE_FIELD, _OP, _FROM))
 
 
 def shape_of(group: Group, name: str) -> Shape:
     if name in group.chronicles:
         chronicle = group.chronicles[name]
-        texts = () if CHRONICLE_FIELD in chronicle.schema else (CHRONICLE_FIELD,)
-        return _shape(chronicle.schema.columns, texts, not chronicle.strict)
-    schema = group.relations[name].schema
-    return _shape(schema.columns, tuple(t for t in (CHRONICLE_FIELD, _OP, _FROM) if t not in schema), True)
+        return Shape(chronicle.schema.columns, (CHRONICLE_FIELD,), not chronicle.strict)
+    return Shape(group.relations[name].schema.columns, (CHRONICLE_FIELD, _OP, _FROM), True)
 
 
 def _decided(group: Group, name: str, parsed: Parsed) -> Parsed:
     """Only what is certainly a tuple or an upsert of this name stays sure."""
     sure = parsed.sure
-    if CHRONICLE_FIELD in parsed.table.column_names:
-        stated = parsed.table.column(CHRONICLE_FIELD)
-        if stated.null_count < len(stated):
-            sure = sure & pc.equal(stated, name).fill_null(True).to_numpy()
-    if name in group.relations and _OP in parsed.table.column_names:
+    stated = parsed.table.column(CHRONICLE_FIELD)
+    if stated.null_count < len(stated):
+        sure = sure & pc.equal(stated, name).fill_null(True).to_numpy()
+    if name in group.relations:
         op = parsed.table.column(_OP)
         if op.null_count < len(op):
             sure = sure & pc.equal(op, "upsert").fill_null(True).to_numpy()
-    if name in group.relations and _FROM in parsed.table.column_names:
         sure = sure & _good_from(_flat(parsed.table.column(_FROM)))
     return Parsed(parsed.start, parsed.table, sure)
 
@@ -154,7 +150,7 @@ def _changes(group: Group, name: str, parsed: Parsed, at: npt.NDArray[np.int64],
     schema = group.relations[name].schema
     kept, table = _sure(parsed, at)
     since = taken_at[kept]
-    if _FROM in table.column_names and table.column(_FROM).null_count < len(kept):
+    if table.column(_FROM).null_count < len(kept):
         stated = _flat(table.column(_FROM))
         instants, _ = timestamps(stated)
         since = np.where(stated.is_null().to_numpy(zero_copy_only=False), since, _micros(instants))
