@@ -1,4 +1,4 @@
-"""What all tests share: the hypothesis profiles and one Spark session.
+"""What all tests share: the hypothesis profiles, one Spark session and one Kafka broker.
 
 `default` is derandomised, so that a run is green or red for a reason in the tree; `deep` (make test-deep) draws anew.
 """
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.brokers import _certificate, kafka_broker, kafka_secured, kafka_servers, own_broker, topic  # noqa: F401
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -27,14 +27,15 @@ def kafka(port: int | None, data: str | None) -> int:
     Prints `bootstrap: 127.0.0.1:PORT` when it is ready.
     """
     from chronicle.cli.machine import jar_directory
-    from chronicle.kafka.broker import start_broker
+    from chronicle.kafka.broker import Broker
 
     with ExitStack() as stack:
-        directory = data or stack.enter_context(tempfile.TemporaryDirectory(prefix="chronicle-kafka-"))
-        signal.signal(signal.SIGTERM, _stop)
+        stack.callback(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, _stop))
         try:
-            broker = start_broker(Path(directory), jar_directory() / "kafka", port)
+            directory = data or stack.enter_context(tempfile.TemporaryDirectory(prefix="chronicle-kafka-"))
+            broker = Broker(Path(directory), jar_directory() / "kafka", port)
             stack.callback(broker.stop)
+            broker.start()
             output.result(f"bootstrap: {broker.servers}")
             code = broker.wait()
         except (KeyboardInterrupt, _Stopped):
