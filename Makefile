@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# These run side by side; the others start JVMs and brokers of their own, so one after another.
+QUICK := not spark and not kafka and not slow
 
 .DEFAULT_GOAL := help
 .PHONY: help setup jars demo test test-quick test-deep lint format bench bench-quick lock clean
@@ -27,13 +29,14 @@ jars: setup ## Let Maven copy the Kafka and Delta jars into the cache (the embed
 demo: setup ## Check a definition, append calls, show the bills and a refused view
 	@$(BIN)/python examples/demo.py
 
-test: lint ## Everything CI runs: lint, types, import contracts, all tests
-	$(BIN)/pytest
+test: lint jars ## Everything CI runs: lint, types, import contracts, all tests
+	$(BIN)/pytest -n 2 -m "$(QUICK)"
+	$(BIN)/pytest -m "not ($(QUICK))" --durations=10
 
 test-quick: setup ## The quick loop: no Spark, no broker, no killed processes
-	$(BIN)/pytest -m "not spark and not kafka and not slow"
+	$(BIN)/pytest -n 2 -m "$(QUICK)"
 
-test-deep: lint ## The long campaigns (hours)
+test-deep: lint jars ## The long campaigns (hours)
 	HYPOTHESIS_PROFILE=deep $(BIN)/pytest --timeout=7200
 
 lint: setup ## ruff, mypy --strict, import contracts

@@ -1,4 +1,7 @@
-"""Instants to periods: `python -m benchmarks.calendars [--quick]`, one core.
+"""Instants to periods: `python -m benchmarks calendars [--quick]`, one core.
+
+Measured on 2026-11-18 by that command, in millions of instants a second: months in New York 90 (target 20), billing
+months of 10,000 distinct anchors 25 (target 2).
 
 Chronons are uniform over two years and in no order, the worst for caches and branch prediction. The peers answer an
 easier question (months from the 1st), because none of them has anchors, zones and clamping together.

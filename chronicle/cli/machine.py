@@ -20,7 +20,14 @@ JAVA = (17, 21)
 """What Spark 4 runs on."""
 
 LITTLE_DISK = 1 << 30
-_JARS = ("spark-sql-kafka-0-10", "spark-token-provider-kafka-0-10", "kafka-clients", "commons-pool2", "delta-spark")
+_JARS = (
+    "spark-sql-kafka-0-10",
+    "spark-token-provider-kafka-0-10",
+    "kafka-clients",
+    "commons-pool2",
+    "delta-spark",
+    "delta-storage",
+)
 
 
 class Status(StrEnum):

@@ -52,3 +52,33 @@ def period_of(instant: int, anchor: datetime, months: int, days: int, zone: str)
     while start_of(n + 1, anchor, months, days, zone) <= instant:
         n += 1
     return n, start_of(n, anchor, months, days, zone), start_of(n + 1, anchor, months, days, zone)
+
+
+def year_end(year: int, weekday: int, rule: str, month: int) -> datetime:
+    """The day of that weekday among the month's last seven days, or among the seven around its last day."""
+    last = datetime(year, month, gregorian.monthrange(year, month)[1])
+    around = range(-6, 1) if rule == "last" else range(-3, 4)
+    return next(day for shift in around if (day := last + timedelta(days=shift)).weekday() == weekday)
+
+
+def fiscal_parts(pattern: str, every: str, weeks: int) -> list[int]:
+    """Weeks of each part of a fiscal year, laid out month by month."""
+    months = [4] * 13 if pattern == "13x4" else [int(count) for count in pattern.split("-")] * 4
+    months[-1] += weeks - 52
+    last = 4 if pattern == "13x4" else 3
+    quarters = [sum(months[first : first + 3]) for first in (0, 3, 6)] + [sum(months[-last:])]
+    return {"year": [weeks], "quarter": quarters, "month": months, "week": [1] * weeks}[every]
+
+
+def fiscal_year(
+    name_year: int, pattern: str, every: str, weekday: int, rule: str, month: int, zone: str
+) -> list[tuple[int, int]]:
+    """(start, end) of each part of the fiscal year that ends with the given month of `name_year`."""
+    day = year_end(name_year - 1, weekday, rule, month) + timedelta(days=1)
+    until = year_end(name_year, weekday, rule, month) + timedelta(days=1)
+    found = []
+    for weeks in fiscal_parts(pattern, every, (until - day).days // 7):
+        following = day + timedelta(weeks=weeks)
+        found.append((resolve(day, zone), resolve(following, zone)))
+        day = following
+    return found

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pytest
 from calendar_cases import ZONES, instants
-from calendar_oracle import at_micros, micros, period_of, resolve, zone_info
+from calendar_oracle import at_micros, fiscal_year, micros, months_later, period_of, resolve, start_of, zone_info
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -68,6 +68,49 @@ def test_regular_periods_are_those_of_the_oracle(
     period = parse_calendar({"every": text, "anchor": anchor.isoformat(), "zone": zone}).period_at(instant)
     assert period is not None
     assert (period.n, period.start, period.end) == period_of(instant, anchor, months, days, zone)
+
+
+@given(
+    zones,
+    st.datetimes(datetime(1990, 1, 1), datetime(2030, 1, 1)).map(lambda moment: moment.replace(microsecond=0)),
+    st.sampled_from([("P1M", "P3M", 1, 3), ("P1M", "P1Y", 1, 12), ("P3M", "P1M", 3, 1), ("P1Y", "P7M", 12, 7)]),
+    st.integers(-300, 300),
+)
+def test_ends_clamp_from_the_anchor_like_starts(
+    zone: str, anchor: datetime, steps: tuple[str, str, int, int], n: int
+) -> None:
+    every, length, months, reach = steps
+    spec = {"every": every, "length": length, "anchor": anchor.isoformat(), "zone": zone}
+    period = parse_calendar(spec).period(n)
+    assert period is not None
+    assert period.start == start_of(n, anchor, months, 0, zone)
+    assert period.end == resolve(months_later(anchor, n * months + reach), zone)
+
+
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+
+@given(
+    st.sampled_from(["4-4-5", "4-5-4", "5-4-4", "13x4"]),
+    st.sampled_from(["year", "quarter", "month", "week"]),
+    st.integers(0, 6),
+    st.sampled_from(["nearest", "last"]),
+    st.integers(1, 12),
+    zones,
+    st.integers(1600, 2200),
+)
+def test_fiscal_years_are_those_laid_out_week_by_week(
+    pattern: str, every: str, weekday: int, rule: str, month: int, zone: str, year: int
+) -> None:
+    end = {"weekday": WEEKDAYS[weekday], "rule": rule, "month": month}
+    calendar = parse_calendar(
+        {"fiscal": {"pattern": pattern, "year_end": end, "every": every, "named": "end"}, "zone": zone}
+    )
+    expected = fiscal_year(year, pattern, every, weekday, rule, month, zone)
+    found = list(calendar.periods_between(expected[0][0], expected[-1][1]))
+    assert [(period.start, period.end) for period in found] == expected
+    parts = [f"-{every[0].upper()}{part:0{1 if every == 'quarter' else 2}d}" for part in range(1, len(expected) + 1)]
+    assert [period.label for period in found] == [f"FY{year}{part if every != 'year' else ''}" for part in parts]
 
 
 @given(st.integers(1, 3_652_059))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from calendars import Zone, format_instant, parse_calendar, parse_instant, parse_moment
 from calendars.civil import HOUR, LocalTime
+from chronicle.definitions import load_text
+from views.check import check
+from views.derive import deriver
 
 
 def starts(spec: dict[str, Any], count: int, first: int = 0) -> list[str]:
@@ -189,3 +193,56 @@ def test_hours_of_a_clock_change_are_told_apart_by_their_offset() -> None:
 )
 def test_labels_are_those_of_the_contract(spec: dict[str, Any], when: str, label: str) -> None:
     assert period_on(spec, when)[0] == label
+
+
+@pytest.mark.parametrize(
+    ("zone", "day", "start", "hours"),
+    [
+        ("Australia/Lord_Howe", "2025-04-06", "2025-04-05T13:00:00Z", 24.5),
+        ("Australia/Lord_Howe", "2025-10-05", "2025-10-04T13:30:00Z", 23.5),
+        ("Antarctica/Troll", "2025-03-30", "2025-03-30T00:00:00Z", 22),
+        ("Antarctica/Troll", "2025-10-26", "2025-10-25T22:00:00Z", 26),
+        ("Asia/Kathmandu", "2025-06-01", "2025-05-31T18:15:00Z", 24),
+        ("Pacific/Kiritimati", "2025-01-01", "2024-12-31T10:00:00Z", 24),
+        ("America/Sao_Paulo", "2018-11-04", "2018-11-04T03:00:00Z", 23),
+    ],
+)
+def test_days_of_odd_zones_are_those_of_the_zone_database(zone: str, day: str, start: str, hours: float) -> None:
+    period = parse_calendar({"every": "P1D", "zone": zone}).parse_label(day)
+    assert (format_instant(period.start), period.end - period.start) == (start, hours * HOUR)
+
+
+def test_a_month_that_starts_on_a_skipped_date_starts_with_the_next_one() -> None:
+    """Temporal "compatible": Apia had no 2011-12-30, so its midnight moves later by the gap of 24 hours."""
+    spec = {"every": "P1M", "anchor": "2011-11-30T00:00:00", "zone": "Pacific/Apia"}
+    assert starts(spec, 3) == ["2011-11-30T10:00:00Z", "2011-12-30T10:00:00Z", "2012-01-29T10:00:00Z"]
+
+
+def test_a_leap_day_anchor_clamps_in_other_years_and_comes_back() -> None:
+    """Stripe's rule for months, on years."""
+    found = starts({"every": "P1Y", "anchor": "2024-02-29T00:00:00"}, 5)
+    assert [start[:10] for start in found] == ["2024-02-29", "2025-02-28", "2026-02-28", "2027-02-28", "2028-02-29"]
+
+
+TIERS = """
+chronicle: 1
+name: tiers
+chronicles:
+  calls: {columns: {caller: string, amount: "decimal(12,2)"}}
+views:
+  usage:
+    from: calls
+    group_by: caller
+    select: {spend: sum(amount)}
+    derive:
+      volume: {tiers: {of: spend, mode: volume, steps: [{above: 10, rate: 0.10}, {above: 25, rate: 0.20}]}}
+      graduated: {tiers: {of: spend, mode: graduated, steps: [{above: 10, rate: 0.10}, {above: 25, rate: 0.20}]}}
+"""
+
+
+@pytest.mark.parametrize(("spend", "volume", "graduated"), [("30.00", "6.00", "2.50"), ("10.00", "0.00", "0.00")])
+def test_tiers_by_volume_and_graduated(spend: str, volume: str, graduated: str) -> None:
+    """Kill Bill: volume takes the highest tier reached for all of it, graduated each tier for its own part."""
+    derive = deriver(check(load_text(TIERS)).admitted["usage"])
+    row = derive({"caller": "c1", "spend": Decimal(spend)})
+    assert (str(row["volume"]), str(row["graduated"])) == (volume, graduated)
