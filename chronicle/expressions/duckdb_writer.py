@@ -13,6 +13,7 @@ from chronicle.arrow import duckdb_type
 from chronicle.expressions.arithmetic import Arithmetic, ArithmeticOperator, Round, RoundingMode
 from chronicle.expressions.casting import TEXTS
 from chronicle.expressions.conditions import Like
+from chronicle.expressions.failing import dividend_may_overflow, divisor_may_overflow
 from chronicle.expressions.functions import CLOCK_UNITS, ChangeCase, DateTrunc, Extract, Substr
 from chronicle.expressions.instants import repeated_midnights
 from chronicle.expressions.leaves import Literal
@@ -108,8 +109,15 @@ class DuckDbWriter(SqlWriter):
             whole = f"CAST(({n} + {half}) // {d} AS DECIMAL({MAX_PRECISION},0))"
             return f"CASE WHEN {d} <> 0 THEN {_as(f'{whole} * {unit}', expression.type)} END"
 
-        numbers = [_whole(self.write(left), left.type, above), _whole(self.write(right), right.type, below)]
-        return self.named(numbers, rounded)
+        def divided(a: str, b: str) -> str:
+            return self.named([_whole(a, left.type, above), _whole(b, right.type, below)], rounded)
+
+        if not (dividend_may_overflow(left.type, right.type) or divisor_may_overflow(left.type, right.type)):
+            return divided(self.write(left), self.write(right))
+        # A null operand or a divisor of zero gives null before either is brought to a whole number that may not fit.
+        return self.let(
+            (left, right), lambda a, b: f"(CASE WHEN {a} IS NOT NULL AND {b} <> 0 THEN {divided(a, b)} END)"
+        )
 
     def rounding(self, expression: Round) -> str:
         operand, digits, type_ = expression.operand, expression.digits, expression.type

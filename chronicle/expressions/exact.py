@@ -43,7 +43,7 @@ def fit_decimal(value: Decimal, type_: DataType, mode: str = ROUND_HALF_UP) -> D
         raise overflow(str(value), type_) from None
     if abs(unscaled(result, type_.scale)) >= 10**type_.precision:
         raise overflow(f"{result:f}", type_)
-    return result + 0 if result else abs(result)
+    return result if result else abs(result)
 
 
 def unscaled(value: Decimal, scale: int) -> int:

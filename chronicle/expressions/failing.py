@@ -42,14 +42,14 @@ def _arithmetic(expression: Arithmetic) -> bool:
 
 
 def dividend_may_overflow(left: DataType, right: DataType) -> bool:
-    return _digits_at(left, division_scales(left, right)[0]) > MAX_PRECISION
+    return digits_at(left, division_scales(left, right)[0]) > MAX_PRECISION
 
 
 def divisor_may_overflow(left: DataType, right: DataType) -> bool:
-    return _digits_at(right, division_scales(left, right)[1]) > MAX_PRECISION
+    return digits_at(right, division_scales(left, right)[1]) > MAX_PRECISION
 
 
-def _digits_at(type_: DataType, scale: int) -> int:
+def digits_at(type_: DataType, scale: int) -> int:
     exact = as_decimal(type_)
     return exact.precision - exact.scale + scale
 

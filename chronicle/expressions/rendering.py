@@ -1,4 +1,4 @@
-"""Expressions as the text of the contract: what `explain` shows. Binding it again gives the same expression."""
+"""Expressions as the text of the contract: what `explain` shows, after constants are computed."""
 
 from __future__ import annotations
 

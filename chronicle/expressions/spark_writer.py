@@ -7,17 +7,18 @@ evaluated into a struct first.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from types import MappingProxyType
 
 from chronicle.arrow import spark_type
 from chronicle.expressions.arithmetic import Arithmetic, ArithmeticOperator, Round, RoundingMode
 from chronicle.expressions.casting import TEXTS
 from chronicle.expressions.conditions import Like
-from chronicle.expressions.failing import can_fail
+from chronicle.expressions.failing import can_fail, digits_at
 from chronicle.expressions.functions import CLOCK_UNITS, ChangeCase, DateTrunc, Extract, Part, Substr
 from chronicle.expressions.leaves import Literal
 from chronicle.expressions.nodes import Cast, Expression
-from chronicle.expressions.precision import QUOTIENT_SCALE, as_decimal
+from chronicle.expressions.precision import QUOTIENT_SCALE, as_decimal, division_scales
 from chronicle.expressions.sql import Columns, SqlWriter
 from chronicle.expressions.text import case_pairs, like_tokens
 from chronicle.types import DATE, DOUBLE, INT64, MAX_PRECISION, STRING, TIMESTAMP, DataType, Kind
@@ -32,6 +33,13 @@ SPARK_SETTINGS = MappingProxyType(
 )
 """What a session must be set to before it reads the SQL that is written here."""
 
+_NEGATED = 34
+"""Digits of a decimal that Spark's unary minus, and with it abs, keeps; of wider ones it rounds the last away."""
+
+_WHOLE = DataType(Kind.DECIMAL, MAX_PRECISION, 0)
+_HALF = 19
+_E = f"CAST('{10**_HALF}' AS DECIMAL({MAX_PRECISION},0))"
+_UNIT = f"CAST('{Decimal(1).scaleb(-QUOTIENT_SCALE):f}' AS DECIMAL({QUOTIENT_SCALE},{QUOTIENT_SCALE}))"
 _LAST_POSITION = 2**31 - 1
 _MICROS = {Part.HOUR: 3_600_000_000, Part.MINUTE: 60_000_000, Part.SECOND: 1_000_000}
 _PARTS = {
@@ -97,15 +105,61 @@ class SparkWriter(SqlWriter):
                 return _as(f"'{str(value).replace('inf', 'Infinity')}'", literal.type)
         raise AssertionError(literal)
 
+    def negation(self, operand: Expression) -> str:
+        if operand.type.precision <= _NEGATED:
+            return super().negation(operand)
+        return _minus(self.write(operand), operand.type)
+
+    def absolute(self, operand: Expression) -> str:
+        if operand.type.precision <= _NEGATED:
+            return super().absolute(operand)
+        return self.let((operand,), lambda x: f"(CASE WHEN {x} < 0 THEN {_minus(x, operand.type)} ELSE {x} END)")
+
     def arithmetic(self, expression: Arithmetic) -> str:
         operator, operands = expression.operator, (expression.left, expression.right)
         if operator is ArithmeticOperator.MODULO:
             text = self.strict(operands, lambda a, b: f"try_mod({a}, {b})")
         elif operator is ArithmeticOperator.DIVIDE:
-            text = self.let(operands, lambda a, b: _quotient(expression, a, b))
+            text = self.let(operands, lambda a, b: self._quotient(expression, a, b))
         else:
             text = self.strict(operands, lambda a, b: f"({a} {operator} {b})")
         return _as(text, expression.type) if expression.type.kind is Kind.DECIMAL else text
+
+    def _quotient(self, expression: Arithmetic, a: str, b: str) -> str:
+        """Spark's own `/` keeps too few digits for wide decimals and rounds them twice: whole numbers are divided."""
+        if expression.type == DOUBLE:
+            return f"({a} / (CASE WHEN {b} = 0 THEN NULL ELSE {b} END))"
+        left, right = expression.left.type, expression.right.type
+        above, below = division_scales(left, right)
+        short = digits_at(left, above) <= _HALF
+
+        def rounded(n: str, d: str) -> str:
+            size = self.named([_size(n), _size(d)], lambda n, d: self._half_up(n, d, short=short))
+            return f"((CASE WHEN ({n} < 0) = ({d} < 0) THEN 1 ELSE -1 END) * {size} * {_UNIT})"
+
+        value = self.named([_whole(a, left, above), _whole(b, right, below)], rounded)
+        return f"(CASE WHEN {a} IS NOT NULL AND {b} <> 0 THEN {value} END)"
+
+    def _half_up(self, n: str, d: str, *, short: bool) -> str:
+        """Of whole numbers, n not negative and d positive: the quotient without its remainder is exact."""
+
+        def of_remainder(r: str) -> str:
+            whole = _exactly(f"({n} - {r})", d)
+            if not short:
+                whole = f"(CASE WHEN {d} < {_E} THEN {self._long(f'({n} - {r})', d)} ELSE {whole} END)"
+            return _as(f"{whole} + (CASE WHEN {r} >= {d} - {r} THEN 1 ELSE 0 END)", _WHOLE)
+
+        return self.named([f"({n} % {d})"], of_remainder)
+
+    def _long(self, m: str, d: str) -> str:
+        """Long division in two halves of 19 digits, because Spark's quotients have at most 20 before the point."""
+
+        def halves(high: str, low: str) -> str:
+            upper = f"{_exactly(f'({high} - {high} % {d})', d)} * {_E}"
+            lower = _exactly(_as(f"({high} % {d}) * {_E} + {low}", _WHOLE), d)
+            return _as(f"{upper} + {lower}", _WHOLE)
+
+        return self.named([m], lambda x: self.named([_exactly(f"({x} - {x} % {_E})", _E), f"({x} % {_E})"], halves))
 
     def rounding(self, expression: Round) -> str:
         operand, digits, mode = expression.operand, expression.digits, expression.mode
@@ -168,20 +222,31 @@ class SparkWriter(SqlWriter):
         return midnight if zone == "UTC" else f"to_utc_timestamp({midnight}, {text_literal(zone)})"
 
 
+def _whole(text: str, type_: DataType, scale: int) -> str:
+    """A number times 10^scale as a whole number of at most 38 digits; an error where it has more."""
+    exact = as_decimal(type_)
+    if exact.precision + scale + 2 <= MAX_PRECISION:
+        factor = f"CAST('{10**scale}' AS DECIMAL({scale + 1},0))"
+        return _as(f"{_as(text, exact)} * {factor}", _WHOLE)
+    wide = _as(text, DataType(Kind.DECIMAL, MAX_PRECISION, scale))
+    return _as(f"replace(CAST({wide} AS STRING), '.', '')", _WHOLE)
+
+
+def _minus(text: str, type_: DataType) -> str:
+    return _as(f"{_as('0', type_)} - {text}", type_)
+
+
+def _size(whole: str) -> str:
+    return f"(CASE WHEN {whole} < 0 THEN {_minus(whole, _WHOLE)} ELSE {whole} END)"
+
+
+def _exactly(multiple: str, divisor: str) -> str:
+    """The quotient of two decimal(38,0) is a decimal(38,18) to Spark; of narrower ones it keeps fewer whole digits."""
+    return _as(f"{_as(multiple, _WHOLE)} / {_as(divisor, _WHOLE)}", DataType(Kind.DECIMAL, _HALF, 0))
+
+
 def _as(text: str, type_: DataType) -> str:
     return f"CAST({text} AS {spark_type(type_)})"
-
-
-def _quotient(expression: Arithmetic, a: str, b: str) -> str:
-    divisor = f"(CASE WHEN {b} = 0 THEN NULL ELSE {b} END)"
-    if expression.type == DOUBLE:
-        return f"({a} / {divisor})"
-    left, right = as_decimal(expression.left.type), as_decimal(expression.right.type)
-    # Spark's scale is that of the dividend plus the divisor's precision: a wider divisor gives the digits to round.
-    scale = MAX_PRECISION - (left.precision - left.scale + right.scale)
-    precision = min(MAX_PRECISION, max(right.precision, scale - left.scale - 1, QUOTIENT_SCALE))
-    wide = DataType(Kind.DECIMAL, precision, right.scale)
-    return f"({_as(a, left)} / {_as(divisor, wide)})"
 
 
 def _like_part(token: str) -> str:

@@ -34,9 +34,9 @@ class SqlWriter(ABC):
             case ColumnRef(name):
                 return self.column(name)
             case Negate(operand):
-                return f"(- {self.write(operand)})"
+                return self.negation(operand)
             case Abs(operand):
-                return f"abs({self.write(operand)})"
+                return self.absolute(operand)
             case Arithmetic():
                 return self.arithmetic(expression)
             case Round():
@@ -80,6 +80,12 @@ class SqlWriter(ABC):
 
     def _list(self, operands: Sequence[Expression]) -> str:
         return ", ".join(self.write(operand) for operand in operands)
+
+    def negation(self, operand: Expression) -> str:
+        return f"(- {self.write(operand)})"
+
+    def absolute(self, operand: Expression) -> str:
+        return f"abs({self.write(operand)})"
 
     def junction(self, word: str, operands: tuple[Expression, ...]) -> str:
         """Engines stop at the operand that decides. Where one of the others may be an error, all are evaluated."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
+from functools import cache
 
 from hypothesis import strategies as st
 
@@ -98,6 +99,7 @@ def _leaf(*names: str) -> st.SearchStrategy[str]:
 Level = Callable[[int], st.SearchStrategy[str]]
 
 
+@cache
 def whole(depth: int) -> st.SearchStrategy[str]:
     leaf = _leaf("i", "j", "0", "1", "-3", "7", "60", "9223372036854775807", "null")
     if depth == 0:
@@ -117,6 +119,7 @@ def whole(depth: int) -> st.SearchStrategy[str]:
     )
 
 
+@cache
 def exact(depth: int) -> st.SearchStrategy[str]:
     leaf = _leaf("p", "q", "w", "1.5", "0.00", "-2.25", "100")
     if depth == 0:
@@ -135,6 +138,7 @@ def exact(depth: int) -> st.SearchStrategy[str]:
     )
 
 
+@cache
 def double(depth: int) -> st.SearchStrategy[str]:
     leaf = _leaf("d", "1e0", "2.5e0", "-0e0")
     if depth == 0:
@@ -150,6 +154,7 @@ def double(depth: int) -> st.SearchStrategy[str]:
     )
 
 
+@cache
 def text(depth: int) -> st.SearchStrategy[str]:
     leaf = _leaf("s", "t", "'a'", "'it''s'", "''")
     if depth == 0:
@@ -166,6 +171,7 @@ def text(depth: int) -> st.SearchStrategy[str]:
     )
 
 
+@cache
 def instant(depth: int) -> st.SearchStrategy[str]:
     leaf = _leaf("at", "timestamp '2026-03-08T07:00:00Z'")
     if depth == 0:
@@ -178,6 +184,7 @@ def instant(depth: int) -> st.SearchStrategy[str]:
     )
 
 
+@cache
 def day(depth: int) -> st.SearchStrategy[str]:
     leaf = _leaf("day", "date '2026-02-28'")
     if depth == 0:
@@ -190,6 +197,7 @@ def day(depth: int) -> st.SearchStrategy[str]:
     )
 
 
+@cache
 def truth(depth: int) -> st.SearchStrategy[str]:
     leaf = _leaf("b", "c", "true", "null", "i > 0", "j = 7", "t is null", "s like 'a%'")
     if depth == 0:
