@@ -1,4 +1,5 @@
-"""Many messages of one shape at once: Arrow's JSON parser over all bodies laid end to end, one a line.
+"""Many messages of one shape at once: what is written alike without a parser, the rest with Arrow's JSON parser over
+all bodies laid end to end, one a line.
 
 It must never answer otherwise than `chronicle.appends` does: whatever it cannot be sure of, it leaves to the exact
 decoder (`Parsed.sure` is false there). A body begins with `{`, ends with `}` and has no line break, and there are as
@@ -21,10 +22,19 @@ import pyarrow.json as pj
 
 from chronicle.arrow import arrow_type
 from chronicle.types import Column, Kind
+from views.kernel.alike import taken_alike
 
 Bools = npt.NDArray[np.bool_]
+Int64s = npt.NDArray[np.int64]
 
-_FEW = 32
+_AT_ONCE = 1 << 15
+"""Bodies that are looked at together: some megabytes, which stay near the processor."""
+
+_TOGETHER, _FEW = 1 << 12, 64
+"""Bodies that the parser is given together, and how many are not worth its while. One bad body costs no more than the
+halves of so many."""
+
+_SPACE = 0x20
 _BLOCK = 4 << 20
 _DEEPEST = 16
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
@@ -46,36 +56,44 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The messages [start, start + len(sure)): the columns and texts of those that are sure."""
+    """The messages at `places`: the columns and texts of those that are sure."""
 
-    start: int
+    places: Int64s
     table: pa.Table
     sure: Bools
 
 
 def parse(shape: Shape, bodies: pa.BinaryArray) -> Iterator[Parsed]:
     """What can be parsed in bulk; messages in no result, and those that are not sure, are for the exact decoder."""
-    plain = _plain(bodies)
-    yield from _halving(shape, bodies, plain, 0)
+    left = np.ones(len(bodies), np.bool_)
+    for first in range(0, len(bodies), _AT_ONCE):
+        block = bodies[first : first + _AT_ONCE]
+        plain, clean = _plain(block)
+        left[first : first + len(block)] = plain
+        for places, table in taken_alike(shape.columns, shape.texts, shape.others, block, clean):
+            left[first + places] = False
+            yield Parsed(first + places, table, np.ones(len(places), np.bool_))
+    rest = np.flatnonzero(left)
+    for first in range(0, len(rest), _TOGETHER):
+        places = rest[first : first + _TOGETHER]
+        yield from _halving(shape, bodies.take(pa.array(places)), places)
 
 
-def _halving(shape: Shape, bodies: pa.BinaryArray, plain: Bools, start: int) -> Iterator[Parsed]:
-    if plain.all():
-        table = _attempt(shape, bodies)
-        if table is not None:
-            yield Parsed(start, *table)
-            return
-    if len(bodies) <= _FEW:
+def _halving(shape: Shape, bodies: pa.BinaryArray, places: Int64s) -> Iterator[Parsed]:
+    if len(bodies) < _FEW:
         return
-    half = len(bodies) // 2
-    yield from _halving(shape, bodies[:half], plain[:half], start)
-    yield from _halving(shape, bodies[half:], plain[half:], start + half)
+    table = _attempt(shape, bodies)
+    if table is not None:
+        yield Parsed(places, *table)
+        return
+    if half := len(bodies) // 2:
+        yield from _halving(shape, bodies[:half], places[:half])
+        yield from _halving(shape, bodies[half:], places[half:])
 
 
-def _plain(bodies: pa.BinaryArray) -> Bools:
-    """Bodies that look like one JSON object on one line, without escapes by number (half pairs are malformed)."""
-    if len(bodies) == 0:
-        return np.zeros(0, dtype=np.bool_)
+def _plain(bodies: pa.BinaryArray) -> tuple[Bools, Bools]:
+    """Bodies that look like one JSON object on one line, without escapes by number (half pairs are malformed); and of
+    these those that have no escapes at all."""
     ends = np.frombuffer(bodies.buffers()[1], np.int32)[bodies.offset : bodies.offset + len(bodies) + 1]
     data = np.frombuffer(bodies.buffers()[2] or b"\0", np.uint8)
     begin, end = ends[:-1], ends[1:]
@@ -83,10 +101,20 @@ def _plain(bodies: pa.BinaryArray) -> Bools:
     safe_begin, safe_last = np.where(plain, begin, 0), np.where(plain, end - 1, 0)
     plain &= (data[safe_begin] == ord("{")) & (data[safe_last] == ord("}"))
     whole = data[int(ends[0]) : int(ends[-1])]
-    for unwanted, pattern in ((b"\n", b"\n"), (b"\r", b"\r"), (b"\\", b"\\u")):
-        if (whole == unwanted[0]).any():
-            plain &= ~pc.match_substring(bodies, pattern).fill_null(True).to_numpy(zero_copy_only=False)
-    return plain
+    if whole.min(initial=_SPACE) < _SPACE:
+        plain[_rows_with(whole < _SPACE, ends)] = False
+    clean, escapes = plain, whole == ord("\\")
+    if escapes.any():
+        clean = plain.copy()
+        clean[_rows_with(escapes, ends)] = False
+        plain &= ~pc.match_substring(bodies, b"\\u").fill_null(True).to_numpy(zero_copy_only=False)
+    return plain, clean
+
+
+def _rows_with(found: Bools, ends: npt.NDArray[np.int32]) -> Int64s:
+    """The bodies in which something was found, byte by byte."""
+    rows: Int64s = np.searchsorted(ends, np.flatnonzero(found) + ends[0], side="right") - 1
+    return rows
 
 
 def _valid(bodies: pa.BinaryArray) -> Bools:
@@ -249,9 +277,9 @@ def timestamps(texts: pa.Array) -> tuple[pa.Array, Bools]:
     return instants, minutes & (micros >= _FIRST_DAY * _DAY) & (micros < (_LAST_DAY + 1) * _DAY)
 
 
-def unsure(parsed: Sequence[Parsed], count: int) -> npt.NDArray[np.int64]:
+def unsure(parsed: Sequence[Parsed], count: int) -> Int64s:
     """The places, of `count` messages, that are left to the exact decoder."""
     rest = np.ones(count, dtype=np.bool_)
     for each in parsed:
-        rest[each.start : each.start + len(each.sure)] = ~each.sure
+        rest[each.places] = ~each.sure
     return np.flatnonzero(rest)

@@ -37,7 +37,7 @@ def decode_range(group: Group, decoder: Decoder, messages: pa.Table) -> Decoded:
         parsed = [_decided(group, name, each) for each in parse(shape_of(group, name), own)]
         left.append(places[unsure(parsed, len(places))])
         for each in parsed:
-            at = places[each.start : each.start + len(each.sure)]
+            at = places[each.places]
             if name in group.chronicles:
                 tuples.setdefault(name, []).append(_tuples(group, name, each, at, taken_at, chronons))
             else:
@@ -120,7 +120,7 @@ def _decided(group: Group, name: str, parsed: Parsed) -> Parsed:
         if op.null_count < len(op):
             sure = sure & pc.equal(op, "upsert").fill_null(True).to_numpy()
         sure = sure & _good_from(_flat(parsed.table.column(_FROM)))
-    return Parsed(parsed.start, parsed.table, sure)
+    return Parsed(parsed.places, parsed.table, sure)
 
 
 def _good_from(stated: pa.Array) -> npt.NDArray[np.bool_]:
