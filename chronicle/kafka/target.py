@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 from kafka import KafkaProducer
 
+from chronicle.appends.body import Malformed
+from chronicle.appends.decode import decoder_of
 from chronicle.appends.tokens import Token
 from chronicle.definitions import Definition, KafkaSource
 from chronicle.errors import UsageError
-from chronicle.kafka.client import client_options, explained
+from chronicle.kafka.bulk import BATCH_BYTES, send_in_bulk
+from chronicle.kafka.client import PATIENCE_MS, client_options, explained
 
 _LINGER_MS = 5
-_BATCH_BYTES = 512 << 10
+_MANY = 200
 
 
 class KafkaTarget:
@@ -30,11 +34,14 @@ class KafkaTarget:
     def append(self, name: str | None, values: Sequence[bytes]) -> Token:
         servers, topic = self._place(name)
         headers = [] if name is None else [("chronicle", name.encode())]
-        # changes of a relation must stay in order, so they share a partition
-        key = name.encode() if name in self._definition.relations and name is not None else None
         with explained(servers):
             producer = self._producer(servers, name)
-            sent = [producer.send(topic, value=value, key=key, headers=headers) for value in values]
+            if name in self._definition.relations:
+                sent = [producer.send(topic, value=each, key=self._key(name, each), headers=headers) for each in values]
+            elif len(values) >= _MANY and max(map(len, values)) < BATCH_BYTES:
+                return send_in_bulk(producer, topic, values, headers)
+            else:
+                sent = [producer.send(topic, value=each, headers=headers) for each in values]
             producer.flush()
             taken = [each.get() for each in sent][-1]
         return Token(taken.topic, taken.partition, taken.offset)
@@ -42,6 +49,16 @@ class KafkaTarget:
     def close(self) -> None:
         for producer in self._producers.values():
             producer.close()
+
+    def _key(self, name: str | None, value: bytes) -> bytes:
+        """Changes of one row stay in order, so they share a partition; a compacted topic keeps the last."""
+        assert name is not None
+        headers = (("chronicle", name.encode()),)
+        try:
+            row = decoder_of(self._definition).decode(value, headers, 0).changes[0].row
+        except (Malformed, IndexError):
+            return name.encode()
+        return json.dumps([row[column] for column in self._definition.relations[name].key], default=str).encode()
 
     def _place(self, name: str | None) -> tuple[str, str]:
         relation = self._definition.relations.get(name) if name is not None else None
@@ -64,6 +81,9 @@ class KafkaTarget:
                 enable_idempotence=True,
                 acks="all",
                 linger_ms=_LINGER_MS,
-                batch_size=_BATCH_BYTES,
+                batch_size=BATCH_BYTES,
+                max_block_ms=PATIENCE_MS,
+                request_timeout_ms=PATIENCE_MS,
+                delivery_timeout_ms=3 * PATIENCE_MS,
             )
         return self._producers[servers]

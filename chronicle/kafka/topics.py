@@ -11,7 +11,7 @@ from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 
 from chronicle.definitions import Definition, KafkaSource
 from chronicle.errors import UsageError
-from chronicle.kafka.client import client_options, explained
+from chronicle.kafka.client import PATIENCE_MS, client_options, explained
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +33,25 @@ class Cluster:
 
 def clusters_of(definition: Definition) -> list[Cluster]:
     source = definition.source
-    if not isinstance(source, KafkaSource):
-        raise UsageError("the source of this definition is a journal, which has no topics", "source: {kafka: {...}}")
-    found = {source.servers: Cluster(source.servers, source.options, source.topics)}
+    wanted: list[tuple[str, dict[str, str], str]] = []
+    if isinstance(source, KafkaSource):
+        wanted += [(source.servers, source.options, topic) for topic in source.topics]
+    group = source if isinstance(source, KafkaSource) else None
     for relation in definition.relations.values():
-        if relation.source is None:
-            continue
-        own = relation.source.kafka
-        servers = own.servers or source.servers
-        known = found.get(servers, Cluster(servers, {**source.options, **own.options}, ()))
-        topics = tuple(dict.fromkeys((*known.topics, own.topic)))
-        found[servers] = Cluster(servers, known.options, topics)
-    return list(found.values())
+        if relation.source is not None:
+            own = relation.source.kafka
+            servers = own.servers or (group.servers if group else "")
+            wanted.append((servers, {**(group.options if group else {}), **own.options}, own.topic))
+    if not wanted:
+        raise UsageError("the source of this definition is a journal, which has no topics", "source: {kafka: {...}}")
+    found: list[Cluster] = []
+    for servers, options, topic in wanted:
+        at = next((at for at, known in enumerate(found) if (known.servers, known.options) == (servers, options)), None)
+        if at is None:
+            found.append(Cluster(servers, options, (topic,)))
+        elif topic not in found[at].topics:
+            found[at] = Cluster(servers, options, (*found[at].topics, topic))
+    return found
 
 
 def create_topics(cluster: Cluster, partitions: int, replication: int) -> dict[str, bool]:
@@ -58,12 +65,12 @@ def create_topics(cluster: Cluster, partitions: int, replication: int) -> dict[s
     return {topic: topic in missing for topic in cluster.topics}
 
 
-def topic_extents(cluster: Cluster) -> dict[str, dict[int, Extent] | None]:
+def topic_extents(cluster: Cluster, patience_ms: int = PATIENCE_MS) -> dict[str, dict[int, Extent] | None]:
     """What each topic holds by partition; None for one that is not there."""
-    with _admin(cluster) as admin:
+    with _admin(cluster, patience_ms) as admin:
         there = set(admin.list_topics())
     with explained(cluster.servers):
-        consumer = KafkaConsumer(**client_options(cluster.servers, cluster.options))
+        consumer = KafkaConsumer(**client_options(cluster.servers, cluster.options, patience_ms))
         try:
             return {topic: _extents(consumer, topic) if topic in there else None for topic in cluster.topics}
         finally:
@@ -77,9 +84,9 @@ def _extents(consumer: Any, topic: str) -> dict[int, Extent]:
 
 
 @contextmanager
-def _admin(cluster: Cluster) -> Iterator[Any]:
+def _admin(cluster: Cluster, patience_ms: int = PATIENCE_MS) -> Iterator[Any]:
     with explained(cluster.servers):
-        admin = KafkaAdminClient(**client_options(cluster.servers, cluster.options))
+        admin = KafkaAdminClient(**client_options(cluster.servers, cluster.options, patience_ms))
         try:
             yield admin
         finally:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
-from chronicle.definitions import JournalSource, KafkaSource
+from chronicle.definitions import Definition, JournalSource, KafkaSource
+from chronicle.errors import ChronicleError
 from chronicle.journal import Journal
 from chronicle.project import Project
 from views.state import Slot
@@ -23,33 +24,21 @@ def end_offsets(project: Project) -> Mapping[Slot, int] | None:
                 return {Slot("journal", 0): 0}
             with Journal.open(path, create=False) as journal:
                 return {Slot("journal", 0): journal.next_offset()}
-        case KafkaSource() as source:
-            return _kafka_ends(source)
+        case KafkaSource():
+            return _kafka_ends(project.definition)
         case _ as never:
             assert_never(never)
 
 
-def _kafka_ends(source: KafkaSource) -> Mapping[Slot, int] | None:
-    from kafka import KafkaConsumer, TopicPartition
-    from kafka.errors import KafkaError
+def _kafka_ends(definition: Definition) -> Mapping[Slot, int] | None:
+    """Of the source's topics and of those that relations have for themselves; a topic that is missing holds nothing."""
+    from chronicle.kafka.topics import clusters_of, topic_extents
 
-    options = {name.replace(".", "_"): value for name, value in source.options.items()}
+    ends: dict[Slot, int] = {}
     try:
-        consumer = KafkaConsumer(
-            bootstrap_servers=source.servers.split(","), request_timeout_ms=_PATIENCE_MS * 2,
-            api_version_auto_timeout_ms=_PATIENCE_MS, **options,
-        )  # fmt: skip
-    except (KafkaError, AssertionError, ValueError):
+        for cluster in clusters_of(definition):
+            for topic, extents in topic_extents(cluster, _PATIENCE_MS).items():
+                ends |= {Slot(topic, number): extent.next for number, extent in (extents or {}).items()}
+    except ChronicleError:
         return None
-    try:
-        partitions = [
-            TopicPartition(topic, number)
-            for topic in source.topics
-            for number in consumer.partitions_for_topic(topic) or ()
-        ]
-        ends = consumer.end_offsets(partitions)
-    except KafkaError:
-        return None
-    finally:
-        consumer.close()
-    return {Slot(partition.topic, partition.partition): end for partition, end in ends.items()}
+    return ends
