@@ -102,6 +102,11 @@ class KeyedCalendar:
         """Whether periods of one key may overlap."""
         return fill_in(self.template, self.zone).overlapping
 
+    @property
+    def longest(self) -> int:
+        """About how long a period of any key lasts at most, microseconds; zones move it by hours."""
+        return fill_in(self.template, self.zone).longest
+
     def at(self, versions: tuple[Version, ...]) -> Calendar:
         """The calendar of the key with these versions, in order of their valid_from, at least one.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from views.kernel.decoded import Int64s
-from views.state import PeriodEntry, Quarantined, shards_of
+from views.state import LEDGER_SHARD, PeriodEntry, Quarantined, shards_of
 
 Columns = dict[str, npt.NDArray[Any]]
 
@@ -72,6 +72,26 @@ class SlotResult:
     quarantine: tuple[Quarantined, ...]
     partials: Mapping[str, ViewPartials]
     changes: Mapping[str, Changes]
+
+    def of_shards(self, shards: int) -> list[SlotResult]:
+        """The same, apart by shard: the ledger's part goes to all, the quarantine to the shard that keeps it."""
+        partials: list[dict[str, ViewPartials]] = [{} for _ in range(shards)]
+        changes: list[dict[str, Changes]] = [{} for _ in range(shards)]
+        for view, rows in self.partials.items():
+            for shard, part in rows.of_shards(shards).items():
+                partials[shard][view] = part
+        for relation, changed in self.changes.items():
+            for shard, share in changed.of_shards(shards).items():
+                changes[shard][relation] = share
+        return [
+            replace(
+                self,
+                partials=partials[shard],
+                changes=changes[shard],
+                quarantine=self.quarantine if shard == LEDGER_SHARD else (),
+            )
+            for shard in range(shards)
+        ]
 
 
 def _by_shard(keys: pa.BinaryArray, shards: int) -> dict[int, npt.NDArray[np.int64]]:

@@ -164,6 +164,7 @@ class AlgebraCompiler:
                 f"SELECT DISTINCT {keys} FROM ({bound}) WHERE {present}",
                 tuple(name for name, _ in node.key),
                 tuple(expression.type for _, expression in node.key),
+                any(expression.nullable for _, expression in node.key),
                 None if node.outer else f"SELECT count(*) {here}",
             )
         )

@@ -11,9 +11,11 @@ from chronicle.appends import Group, group_of
 from chronicle.definitions import Definition
 from chronicle.expressions import to_duckdb
 from chronicle.types import DataType
+from views.algebra import Chronicle
+from views.algebra.traversal import nodes
 from views.checked import CheckedView, PeriodRule
 from views.plan.algebra_sql import AlgebraCompiler, is_compound, partial_columns
-from views.plan.steps import PERIOD_END_OF_ROW, PERIOD_N_OF_ROW, START, Step, quoted
+from views.plan.steps import END, START, Step, quoted
 from views.state import RelationLayout, ViewLayout, layout_of
 
 
@@ -35,10 +37,11 @@ class ViewPlan:
     """How the map makes a view's partials: run the steps, then `partial_sql`, one row per group and period.
 
     `rows_sql` are the tuples that the summarisation takes in. `rule` is the period rule's place in the group's, for a
-    calendar that all keys share.
+    calendar that all keys share. An epoch without tuples of any of `chronicles` leaves the view as it is.
     """
 
     name: str
+    chronicles: frozenset[str]
     layout: ViewLayout
     steps: tuple[Step, ...]
     rows_sql: str
@@ -118,6 +121,7 @@ def plan_view(view: CheckedView, rule: int | None = None) -> ViewPlan:
         rows = f"SELECT *, {', '.join(bound)} FROM ({rows})"
     return ViewPlan(
         view.name,
+        frozenset(node.name for node in nodes(source) if isinstance(node, Chronicle)),
         layout_of(view),
         tuple(compiler.steps),
         rows,
@@ -146,7 +150,7 @@ def _partial_sql(view: CheckedView, rows: str) -> str:
         where = f" WHERE {quoted(START)} IS NOT NULL"
     grouping = ", ".join(str(place + 1) for place in range(len(selected)))
     if view.period is not None and view.period.keyed_by is not None:
-        selected += [f"min({quoted(name)}) AS {quoted(name)}" for name in (PERIOD_END_OF_ROW, PERIOD_N_OF_ROW)]
+        selected.append(f"min({quoted(END)}) AS {quoted(END)}")
     selected += partial_columns(view.summary.aggregates)
     if not grouping:  # without keys there is one row, once something was appended
         return f"SELECT {', '.join([*selected, 'true AS _'])} FROM ({rows}) HAVING count(*) > 0"

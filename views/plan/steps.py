@@ -14,8 +14,8 @@ from views.algebra import Aggregate
 SN, CHRONON, POS, START = "sn", "chronon", "pos", "@start"
 """The implicit columns as the map names them. START is that of the tuple's period or pane, null where it has none."""
 
-PERIOD_END_OF_ROW, PERIOD_N_OF_ROW = "@end", "@n"
-"""Of a keyed calendar, beside START: each key has its own period, so that a row carries all of it."""
+END = "@end"
+"""Of a keyed calendar, beside START: each key has its own period, so that a row carries its end."""
 
 VALID_FROM, VALID_TO, RANK = "@from", "@to", "@rank"
 """Columns of a version table: in force in [from, to); the rank is that of the row's key in the relation."""
@@ -30,7 +30,8 @@ class Lookup:
     """The versions of the keys that the epoch's tuples ask for, one seek each: O(log |R|) a tuple.
 
     `keys_sql` selects the distinct keys; `unmatched_sql` counts the tuples without a version in force, and is run only
-    where there may be some (None for an outer join, which keeps them).
+    where there may be some: a key can be null, or has a time without a version (None for an outer join, which keeps
+    them).
     """
 
     table: str
@@ -38,6 +39,7 @@ class Lookup:
     keys_sql: str
     key: tuple[str, ...]
     key_types: tuple[DataType, ...]
+    nullable: bool
     unmatched_sql: str | None
 
 

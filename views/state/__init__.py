@@ -10,7 +10,6 @@ from views.state.epochs import EpochLog, EpochPlan, SlotPlan
 from views.state.keys import NO_PERIOD, decode_key, key_encoder, shard_of
 from views.state.layout import (
     PERIOD_END,
-    PERIOD_N,
     Periods,
     RelationLayout,
     ViewLayout,
@@ -29,7 +28,6 @@ __all__ = [
     "LEDGER_SHARD",
     "NO_PERIOD",
     "PERIOD_END",
-    "PERIOD_N",
     "EpochLog",
     "EpochPlan",
     "Meta",

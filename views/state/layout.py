@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 _I64 = "<i8"
 
 PERIOD_END = "@end"
-PERIOD_N = "@n"
-"""Fields of every row of a view with a keyed calendar: its period's end and number, as first written."""
+"""A field of every row of a view with a keyed calendar: its period's end, as first written."""
 
 
 class Periods(StrEnum):
@@ -52,7 +51,7 @@ class ViewLayout:
     def __post_init__(self) -> None:
         fields: list[tuple[str, str]] = []
         if self.periods is Periods.KEYED:
-            fields += [(PERIOD_END, _I64), (PERIOD_N, _I64)]
+            fields.append((PERIOD_END, _I64))
         for name, monoid in self.monoids:
             fields += [(state_column(name, part.name), part.dtype) for part in monoid.fields]
         object.__setattr__(self, "row", RowLayout(tuple(fields)))
@@ -62,10 +61,10 @@ class ViewLayout:
         return tuple(column.type for column in self.keys)
 
     def merge(self, old: Mapping[str, Any], new: Mapping[str, Any]) -> Columns:
-        """The monoids' merge, column by column; a keyed period's end and number are kept as first written."""
+        """The monoids' merge, column by column; a keyed period's end is kept as first written."""
         merged: Columns = {}
         if self.periods is Periods.KEYED:
-            merged = {PERIOD_END: old[PERIOD_END], PERIOD_N: old[PERIOD_N]}
+            merged = {PERIOD_END: old[PERIOD_END]}
         for name, monoid in self.monoids:
             columns = {part.name: state_column(name, part.name) for part in monoid.fields}
             left = {part: old[column] for part, column in columns.items()}

@@ -85,7 +85,7 @@ class ShardTransaction:
         """Folds partials into the rows of a view.
 
         `keys`: full group keys (`encode_keys`), in any order, repeats allowed. `columns`: the layout's state columns
-        (`state_column(aggregate, field)`; with a keyed calendar also PERIOD_END and PERIOD_N). `starts`: the period's
+        (`state_column(aggregate, field)`; with a keyed calendar also PERIOD_END). `starts`: the period's
         or pane's start of each row, None for a view without periods. `periods`: the periods or panes behind the
         starts, for a calendar that all keys share.
         """

@@ -21,7 +21,6 @@ from views.lookup import Views, connect
 from views.lookup.keyed import KeyedSpans
 from views.state import (
     PERIOD_END,
-    PERIOD_N,
     Outcome,
     PeriodEntry,
     Quarantined,
@@ -172,7 +171,6 @@ class Calls:
         starts = np.array([pane.start for pane in panes], dtype=np.int64)
         if view.period.keyed_by is not None:
             columns[PERIOD_END] = np.array([pane.end for pane in panes], dtype=np.int64)
-            columns[PERIOD_N] = np.zeros(len(panes), dtype=np.int64)
         shard.merge(view.name, keys, columns, starts, [PeriodEntry(pane.start, pane.end) for pane in panes])
 
     def _calendar(self, view: CheckedView, call: dict[str, object]) -> Calendar | str | None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from state_cases import CYCLES, TOTALS, columns_of, encode, keys_of, month, outcome, prepare, values_of
 
 from chronicle.errors import ChronicleError
-from views.state import PERIOD_END, PERIOD_N, Quarantined, ShardTransaction, State
+from views.state import PERIOD_END, Quarantined, ShardTransaction, State
 
 
 def _count(names: list[str], seconds: list[int]):
@@ -143,7 +143,7 @@ def test_keyed_periods_carry_their_own_end_and_expire_by_it(tmp_path: Path) -> N
 
     def work(shard: ShardTransaction) -> None:
         columns = columns_of([1, 2, 3])
-        columns |= {PERIOD_END: np.array([50, 70, 170]), PERIOD_N: np.array([0, 0, 1])}
+        columns[PERIOD_END] = np.array([50, 70, 170])
         shard.merge("cycles", keys_of(["a", "b", "b"]), columns, np.array([-50, -30, 70]))
 
     state.shard(0).write(1, outcome(1, 10), work)

@@ -1,0 +1,39 @@
+"""A whole epoch in this process: maps, then folds. What a small epoch runs as in one Spark task, and what tests run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from views.kernel.fold import fold, outcome_of
+from views.kernel.map import MapKernel, SlotRange
+from views.kernel.partials import SlotResult
+from views.plan import GroupPlan
+from views.state import EpochPlan, State
+
+Read = Callable[[SlotRange], pa.Table]
+
+
+def ranges_of(epoch: EpochPlan) -> list[SlotRange]:
+    """What there is to map: the slots that got something, each with what it knows of the others."""
+    return [
+        SlotRange(slot.slot, slot.start, slot.end, slot.high_water, slot.clock, _others(epoch, slot.slot))
+        for slot in epoch.slots
+        if slot.end > slot.start
+    ]
+
+
+def _others(epoch: EpochPlan, own: int) -> int | None:
+    clocks = [slot.clock for slot in epoch.slots if slot.slot != own and slot.clock is not None]
+    return max(clocks, default=None)
+
+
+def run_epoch(plan: GroupPlan, state: State, kernel: MapKernel, epoch: EpochPlan, read: Read) -> list[SlotResult]:
+    """Maps what `read` gives for each range and folds it into every shard."""
+    results = [kernel.map(part, read(part)) for part in ranges_of(epoch)]
+    outcome = outcome_of(epoch, results)
+    apart = [result.of_shards(state.shards) for result in results]
+    for shard in range(state.shards):
+        fold(plan, state, shard, epoch, outcome, [shares[shard] for shares in apart])
+    return results

@@ -1,0 +1,197 @@
+"""The map kernel: a range of one slot's messages to partials, relation changes and the ledger's part.
+
+Every operator of the chronicle algebra works within one sequence number (Theorem 4.1), so a range is mapped by itself,
+where it was read: decode, admit, book into periods, then each view's algebra and partial aggregates in DuckDB.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from chronicle.appends.decode import Decoder
+from chronicle.arrow import arrow_type
+from chronicle.sequence import SLOT_BITS
+from views.kernel.admission import NO_CLOCK, Admission, Bools, admit
+from views.kernel.decode import decode_range
+from views.kernel.decoded import AT, GONE, NO_CHRONON, PLACE, SINCE, Decoded, Int64s
+from views.kernel.engine import Engine
+from views.kernel.partials import Changes, SlotResult, ViewPartials
+from views.kernel.periods import Booking, book_shared
+from views.kernel.relations import RelationIndex, in_order
+from views.kernel.view_map import Epoch, map_view
+from views.plan import GroupPlan, rule_column
+from views.plan.algebra_sql import chronicle_table
+from views.plan.steps import CHRONON, POS, SN
+from views.state import Quarantined, State, encode_keys
+
+_INSTANTS = pa.timestamp("us", "UTC")
+
+
+@dataclass(frozen=True, slots=True)
+class SlotRange:
+    """What a map works on: offsets [start, end) of a slot, its high water and clock before them, and the largest clock
+    of the other slots as of the last epoch."""
+
+    slot: int
+    start: int
+    end: int
+    high_water: int
+    clock: int | None
+    others_clock: int | None = None
+
+
+class MapKernel:
+    """Compiled once per process; `map` may be called for any range, epoch after epoch."""
+
+    def __init__(self, plan: GroupPlan, state: State) -> None:
+        self._plan = plan
+        self._state = state
+        self._decoder = Decoder(plan.group)
+        self._engine = Engine()
+        self._empty = {name: self._empty_table(name) for name in plan.group.chronicles}
+
+    def map(self, part: SlotRange, messages: pa.Table) -> SlotResult:
+        """`messages` are those of the range, in the order of their offsets, as `Journal.read_arrow` gives them."""
+        decoded = decode_range(self._plan.group, self._decoder, messages)
+        offsets = messages.column("offset").to_numpy()
+        admission = admit(
+            decoded,
+            messages.column("timestamp").to_numpy(),
+            offsets < part.high_water,
+            self._plan.relations,
+            self._plan.max_skew,
+            NO_CLOCK if part.clock is None else part.clock,
+            NO_CLOCK if part.others_clock is None else part.others_clock,
+        )
+        sns = (offsets << SLOT_BITS) | part.slot
+        try:
+            partials, late, counters = self._views(decoded, admission, sns)
+        finally:
+            self._engine.clear()
+        quarantine = [*_refused(admission, sns, messages), *_late(late, sns, messages)]
+        lates = len(set().union(*(places.tolist() for places, _ in late.values())))
+        fates = Counter(refusal.fate for refusal in admission.refused.values())
+        fates["applied"] = int(admission.admitted.sum()) - lates
+        fates["late"] = lates
+        return SlotResult(
+            part.slot,
+            part.end,
+            None if admission.clock == NO_CLOCK else admission.clock,
+            {fate: count for fate, count in fates.items() if count},
+            counters,
+            tuple(quarantine),
+            partials,
+            {name: self._changes(name, table, sns) for name, table in admission.changes.items() if table.num_rows},
+        )
+
+    def _views(
+        self, decoded: Decoded, admission: Admission, sns: Int64s
+    ) -> tuple[dict[str, ViewPartials], dict[str, tuple[Int64s, str]], dict[str, int]]:
+        """The partials of every view that got tuples, the places (and reasons) of the appends that are late for a view,
+        and counts."""
+        appended = admission.admitted & (decoded.chronons != NO_CHRONON)
+        partials: dict[str, ViewPartials] = {}
+        late: dict[str, tuple[Int64s, str]] = {}
+        counters: Counter[str] = Counter()
+        if not appended.any():
+            return partials, late, counters
+        bookings = [book_shared(rule, decoded.chronons, admission.clocks) for rule in self._plan.rules]
+        tables = self._base_tables(decoded, appended, sns, bookings)
+        chronons = decoded.chronons[appended]
+        epoch = Epoch(
+            self._engine,
+            RelationIndex(self._state, self._plan.relations, admission.changes, sns),
+            tables,
+            sns,
+            admission.clocks,
+            (int(chronons.min()), int(chronons.max())),
+            bookings,
+            appended,
+        )
+        for view in self._plan.views:
+            if not any(name in tables for name in view.chronicles):
+                continue
+            mapped = map_view(epoch, view)
+            if mapped.partials is not None:
+                partials[view.name] = mapped.partials
+            if len(mapped.late):
+                late[view.name] = (mapped.late, _closed(view.name))
+            counters.update(mapped.counters)
+        return partials, late, dict(counters)
+
+    def _base_tables(
+        self,
+        decoded: Decoded,
+        appended: Bools,
+        sns: Int64s,
+        bookings: Sequence[Booking],
+    ) -> dict[str, pa.Table]:
+        """The admitted tuples of each chronicle that has some, registered; the others are registered empty."""
+        tables: dict[str, pa.Table] = {}
+        for name, empty in self._empty.items():
+            rows = decoded.tuples.get(name)
+            if rows is not None and not appended.all():
+                rows = rows.filter(pa.array(appended[rows.column(AT).to_numpy()]))
+            if rows is None or not rows.num_rows:
+                self._engine.register(chronicle_table(name), empty)
+                continue
+            at = rows.column(AT).to_numpy()
+            columns = {
+                SN: pa.array(sns[at]),
+                CHRONON: pa.array(decoded.chronons[at]).view(_INSTANTS),
+                POS: rows.column(PLACE),
+            }
+            for place, booking in enumerate(bookings):
+                columns[rule_column(place)] = pa.array(booking.starts[at], mask=~booking.booked[at])
+            own = {column: rows.column(column) for column in self._plan.group.chronicles[name].schema.names}
+            tables[name] = pa.table(columns | own)
+            self._engine.register(chronicle_table(name), tables[name])
+        return tables
+
+    def _empty_table(self, name: str) -> pa.Table:
+        implicit = [pa.field(SN, pa.int64()), pa.field(CHRONON, _INSTANTS), pa.field(POS, pa.int64())]
+        starts = [pa.field(rule_column(place), pa.int64()) for place in range(len(self._plan.rules))]
+        own = [pa.field(c.name, arrow_type(c.type)) for c in self._plan.group.chronicles[name].schema.columns]
+        return pa.schema([*implicit, *starts, *own]).empty_table()
+
+    def _changes(self, relation: str, table: pa.Table, sns: Int64s) -> Changes:
+        layout = self._plan.relations[relation].layout
+        ordered = in_order(table)
+        keys = encode_keys(layout.key_types, [ordered.column(name) for name in layout.key], ordered.num_rows)
+        return Changes(
+            keys,
+            ordered.column(SINCE).to_numpy(),
+            sns[ordered.column(AT).to_numpy()],
+            ordered.column(GONE).to_numpy(zero_copy_only=False),
+            ordered.select([column.name for column in layout.columns]),
+        )
+
+
+def _closed(view: str) -> str:
+    return f"its period of view {view} is closed"
+
+
+def _refused(admission: Admission, sns: Int64s, messages: pa.Table) -> list[Quarantined]:
+    places = sorted(admission.refused)
+    bodies = _bodies(messages, places)
+    return [
+        Quarantined(int(sns[place]), admission.refused[place].fate, admission.refused[place].reason, body)
+        for place, body in zip(places, bodies, strict=True)
+    ]
+
+
+def _late(late: Mapping[str, tuple[Int64s, str]], sns: Int64s, messages: pa.Table) -> list[Quarantined]:
+    return [
+        Quarantined(int(sns[place]), "late", reason, body, view)
+        for view, (places, reason) in late.items()
+        for place, body in zip(places.tolist(), _bodies(messages, places.tolist()), strict=True)
+    ]
+
+
+def _bodies(messages: pa.Table, places: Sequence[int]) -> list[bytes]:
+    values = messages.column("value").take(pa.array(places, pa.int64())).to_pylist()
+    return [value or b"" for value in values]
