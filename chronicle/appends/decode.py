@@ -63,7 +63,7 @@ _last: tuple[Definition, Decoder] | None = None
 class Decoder:
     def __init__(self, group: Group) -> None:
         self._chronicles = {name: _TupleReader(columns) for name, columns in group.chronicles.items()}
-        self._relations = {name: _ChangeReader(name, columns) for name, columns in group.relations.items()}
+        self._relations = {name: ChangeReader(name, columns) for name, columns in group.relations.items()}
         self._only = next(iter(group.chronicles)) if len(group.chronicles) == 1 else None
         self._specversion_is_a_column = any("specversion" in each.schema for each in group.chronicles.values())
 
@@ -147,7 +147,7 @@ class _TupleReader:
         return row, chronon
 
 
-class _ChangeReader:
+class ChangeReader:
     def __init__(self, name: str, columns: RelationColumns) -> None:
         self._name = name
         self._fields = _fields(columns.schema.columns)
@@ -207,6 +207,11 @@ def _is_envelope(body: Body) -> bool:
         if not isinstance(item, list):
             return False
     return bool(body)
+
+
+def named_by(headers: Headers) -> str | None:
+    """The chronicle or relation that the headers name."""
+    return _named(tuple(headers)).chronicle
 
 
 @dataclass(frozen=True, slots=True)
