@@ -13,7 +13,7 @@ from chronicle.arrow import duckdb_type
 from chronicle.expressions.arithmetic import Arithmetic, ArithmeticOperator, Round, RoundingMode
 from chronicle.expressions.casting import TEXTS
 from chronicle.expressions.conditions import Like
-from chronicle.expressions.failing import dividend_may_overflow, divisor_may_overflow
+from chronicle.expressions.failing import can_fail, dividend_may_overflow, divisor_may_overflow
 from chronicle.expressions.functions import CLOCK_UNITS, ChangeCase, DateTrunc, Extract, Substr
 from chronicle.expressions.instants import repeated_midnights
 from chronicle.expressions.leaves import Literal
@@ -52,6 +52,10 @@ class DuckDbWriter(SqlWriter):
     def strict(self, operands: Sequence[Expression], body: Callable[..., str]) -> str:
         """DuckDB evaluates all operands by itself."""
         return body(*(self.write(operand) for operand in operands))
+
+    def tested(self, operand: Expression, text: str) -> str:
+        """DuckDB solves i + 1 > 0 for i and forgets that i + 1 may overflow; it does not look into `greatest`."""
+        return f"greatest({text})" if operand.type == INT64 and can_fail(operand) else text
 
     def of_rank(self, rank: str) -> str:
         return f"[false, NULL, true][1 + {rank}]"

@@ -42,7 +42,9 @@ class SqlWriter(ABC):
             case Round():
                 return self.rounding(expression)
             case Comparison(operator, left, right):
-                return self.strict((left, right), lambda a, b: f"({a} {operator} {b})")
+                return self.strict(
+                    (left, right), lambda a, b: f"({self.tested(left, a)} {operator} {self.tested(right, b)})"
+                )
             case And(operands):
                 return self.junction("AND", operands)
             case Or(operands):
@@ -50,9 +52,10 @@ class SqlWriter(ABC):
             case Not(operand):
                 return f"(NOT {self.write(operand)})"
             case IsNull(operand):
-                return f"({self.write(operand)} IS NULL)"
+                return f"({self.tested(operand, self.write(operand))} IS NULL)"
             case In(operand, items):
-                return f"({self.write(operand)} IN ({', '.join(map(self.write, items))}))"
+                listed = ", ".join(map(self.write, items))
+                return f"({self.tested(operand, self.write(operand))} IN ({listed}))"
             case Like():
                 return self.like(expression)
             case Case(branches, otherwise):
@@ -80,6 +83,10 @@ class SqlWriter(ABC):
 
     def _list(self, operands: Sequence[Expression]) -> str:
         return ", ".join(self.write(operand) for operand in operands)
+
+    def tested(self, operand: Expression, text: str) -> str:
+        """The text of an operand that is compared, so that the engine computes it and not just the comparison."""
+        return text
 
     def negation(self, operand: Expression) -> str:
         return f"(- {self.write(operand)})"

@@ -211,6 +211,7 @@ def truth(depth: int) -> st.SearchStrategy[str]:
         _form("({} or {})", deeper, deeper),
         _form("(not {})", deeper),
         _form("({} is null)", _some(*_sides(depth - 1))),
+        _form("({} {} {})", whole(depth - 1), st.sampled_from(_COMPARES), _leaf("0", "7", "60")),
         _form("({} in (0, 7, {}))", whole(depth - 1), _leaf("1", "null", "j", "60")),
         _form("({} in ('a', 'B', 'ß'))", text(depth - 1)),
         _form("({} between {} and {})", exact(depth - 1), whole(depth - 1), exact(depth - 1)),
