@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Context, Decimal
+from functools import lru_cache
 from itertools import pairwise
 from typing import cast
 
@@ -29,17 +30,27 @@ class DerivationOverflowError(ChronicleError):
 
 def deriver(view: CheckedView) -> Callable[[Row], dict[str, Value]]:
     """The function that extends a finalised row of the view (its keys and aggregates) by the derived columns."""
-    scales = _shown_scales(view)
-    steps = [(derived.name, _derivation(derived), scales.get(derived.name)) for derived in view.derived]
+    extend = extender(view)
 
     def derive(row: Row) -> dict[str, Value]:
         extended = dict(row)
-        for name, compute, scale in steps:  # in dependency order: each sees those before it
-            value = compute(extended)
-            extended[name] = value if scale is None or value is None else shorten(cast("Decimal", value), scale)
+        extend(extended)
         return extended
 
     return derive
+
+
+def extender(view: CheckedView) -> Callable[[dict[str, Value]], None]:
+    """The same in place, for lookups: a copy of the row would cost as much as a derived column."""
+    scales = _shown_scales(view)
+    steps = [(derived.name, _derivation(derived), scales.get(derived.name)) for derived in view.derived]
+
+    def extend(row: dict[str, Value]) -> None:
+        for name, compute, scale in steps:  # in dependency order: each sees those before it
+            value = compute(row)
+            row[name] = value if scale is None or value is None else shorten(cast("Decimal", value), scale)
+
+    return extend
 
 
 def _derivation(derived: Derived) -> Derivation:
@@ -54,6 +65,7 @@ def _tiers(name: str, tiers: Tiers) -> Derivation:
     of = evaluator(tiers.of)
     amount = _by_volume if tiers.mode == "volume" else _graduated
     limit = Decimal(10) ** (tiers.type.precision - tiers.type.scale)
+    quantum = Decimal(1).scaleb(-tiers.type.scale)
 
     def compute(row: Row) -> Value:
         value = of(row)
@@ -64,7 +76,7 @@ def _tiers(name: str, tiers: Tiers) -> Derivation:
         exact = amount(Decimal(cast("Decimal", value)), tiers.steps)
         if abs(exact) >= limit:
             raise DerivationOverflowError(f"{name} is {exact}, more than {tiers.type} can hold", "use smaller rates")
-        return exact.quantize(Decimal(1).scaleb(-tiers.type.scale), context=_EXACT)
+        return exact.quantize(quantum, context=_EXACT)
 
     return compute
 
@@ -86,8 +98,16 @@ def _graduated(value: Decimal, steps: Sequence[Step]) -> Decimal:
     return total
 
 
+@lru_cache(maxsize=64)
+def _quantum(scale: int) -> Decimal:
+    return Decimal(1).scaleb(-scale)
+
+
 def shorten(value: Decimal, scale: int) -> Decimal:
     """The same number without trailing zeros, but with at least `scale` places: 6.2800 is shown as 6.28."""
+    short = value.quantize(_quantum(scale), context=_EXACT)
+    if short == value:  # as nearly always: the rate's places say nothing
+        return short
     places = -cast("int", value.normalize(_EXACT).as_tuple().exponent)
     return value.quantize(Decimal(1).scaleb(-max(places, scale)), context=_EXACT)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ from chronicle.errors import NotFoundError, UsageError
 if TYPE_CHECKING:
     from chronicle.project import Project
     from views.lookup import Row, Views
+
+_POLL_SECONDS = 0.05
 
 
 @click.command("get")
@@ -74,11 +77,22 @@ def _rows(
     wait: str,
 ) -> list[Row]:
     from views.lookup.waiting import parse_wait
+    from views.state import NoStateError
 
-    view, seconds = views[name], parse_wait(wait)
+    seconds = parse_wait(wait)
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            view = views[name]
+            break
+        except NoStateError:
+            if after is None or time.monotonic() >= until:
+                raise
+            time.sleep(_POLL_SECONDS)  # the job that will make it may be starting
+    left = max(0.0, until - time.monotonic())
     if everything:
-        return view.history(key, after=after, wait=seconds)
-    row = view.get(key, at=at, period=period, after=after, wait=seconds)
+        return view.history(key, after=after, wait=left)
+    row = view.get(key, at=at, period=period, after=after, wait=left)
     return [] if row is None else [row]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import chain, islice
 from typing import IO, TYPE_CHECKING
 
 import click
@@ -48,7 +49,8 @@ def command(
         raise UsageError("a Parquet file is nothing for a terminal", "name a file with -o, or redirect the output")
     failed: list[ChronicleError] = []
     looked_up = open_views(project, local)[view]
-    rows = looked_up.scan(period=period, limit=limit, on_fault=failed.append)
+    found = looked_up.scan(period=period, limit=limit, on_fault=failed.append)
+    rows = chain(list(islice(found, 1)), found)  # a wrong period is told before anything is written
     from chronicle.cli.formats import WRITERS
 
     with click.open_file(path or "-", "wb") as out:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -46,4 +46,9 @@ def status_lines(status: Status) -> Iterator[str]:
     yield "fates    " + ", ".join(f"{fate} {count:,}" for fate, count in status.fates.items() if count)
     width = max(map(len, status.rows), default=0)
     for name, rows in status.rows.items():
-        yield f"view     {name.ljust(width)}  {rows:,} rows"
+        yield f"view     {name.ljust(width)}  {rows:,} rows{_periods(status.periods.get(name, {}))}"
+
+
+def _periods(counted: Mapping[str, int]) -> str:
+    named = ", ".join(f"{count:,} {state}" for state, count in counted.items() if count)
+    return f"; periods: {named}" if named else ""

@@ -13,7 +13,7 @@ from typing import ClassVar, cast
 
 import numpy as np
 
-from chronicle.types import INT64, MAX_PRECISION, DataType, Kind, Value
+from chronicle.types import MAX_PRECISION, DataType, Kind, Value
 from views.aggregates.monoid import (
     ORDER,
     Array,
@@ -135,7 +135,7 @@ class ExactSum:
 def in_type(number: int, result: DataType, what: str) -> Value:
     """An unscaled integer as a value of its exact type, or ResultOverflowError."""
     limit = _INT64_LIMIT if result.kind is Kind.INT64 else _DECIMAL_LIMIT
-    if not (-limit <= number < limit if result == INT64 else abs(number) < limit):
+    if not (-limit <= number < limit if result.kind is Kind.INT64 else -limit < number < limit):
         raise ResultOverflowError(
             f"the {what} is {scaled(number, result.scale)}, more than {result} can hold",
             "cast the argument to a wider type (decimal), or to double where digits may be lost",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Depends, FastAPI, Query, Response
@@ -37,6 +38,7 @@ def create_app(views: Views, keys: Mapping[str, bytes] | None = None) -> FastAPI
     app.include_router(appends.routes(views.project, metrics), dependencies=guard)
     app.include_router(_standing(views, metrics), dependencies=guard)
     app.include_router(_health(views))
+    app.include_router(_page())
     return app
 
 
@@ -57,6 +59,20 @@ def _standing(views: Views, metrics: Metrics) -> APIRouter:
     def get_metrics() -> Response:
         """For Prometheus."""
         return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
+
+    return router
+
+
+def _page() -> APIRouter:
+    """For people with a browser; it holds no data itself, and fetches nothing from elsewhere."""
+    router = APIRouter(include_in_schema=False)
+    page = Path(__file__).with_name("page.html").read_bytes()
+    rules = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'"
+
+    @router.get("/")
+    async def get_page() -> Response:
+        headers = {"Content-Security-Policy": f"{rules}; base-uri 'none'; form-action 'none'"}
+        return Response(page, media_type="text/html", headers=headers)
 
     return router
 

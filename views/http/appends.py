@@ -10,24 +10,28 @@ from http import HTTPStatus
 from typing import Any
 
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 
 from chronicle.appends import Malformed, decoder_of
 from chronicle.appends.target import AppendTarget, appendable, open_target
 from chronicle.errors import NotFoundError, did_you_mean
 from chronicle.project import Project
+from views.http.bodies import body_of, refuse_other_sites
 from views.http.lookups import answer
 from views.http.metrics import Metrics
 from views.http.models import Problem, TokenAnswer
 from views.http.problems import problem
 
-MAX_BODY = 16 << 20
 _BATCHES = ("application/cloudevents-batch+json",)
 _SINGLE = ("application/json", "application/cloudevents+json", *_BATCHES)
+_UNSAID = ("", "application/x-www-form-urlencoded")
+"""What clients say that were not told what they send (curl -d): taken for JSON, or refused as none."""
 _LINES = ("application/x-ndjson", "application/jsonl")
 _WHITE = " \t\n\r"
 
-_PROBLEMS: dict[int | str, dict[str, Any]] = {status: {"model": Problem} for status in (400, 401, 404, 413, 415, 422)}
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Problem} for status in (400, 401, 403, 404, 413, 415, 422)
+}
 _BODY = {
     "required": True,
     "content": {kind: {"schema": {}} for kind in (*_SINGLE, *_LINES)},
@@ -56,19 +60,18 @@ def routes(project: Project, metrics: Metrics) -> APIRouter:
         responses={200: {"model": TokenAnswer}, **_PROBLEMS},
         summary="Append to a chronicle",
         openapi_extra={"requestBody": _BODY},
+        dependencies=[Depends(refuse_other_sites)],
     )
     async def post_appends(name: str, request: Request) -> Response:
         """Answers with the token of the (last) append. A malformed tuple is 422, and nothing is appended."""
         if name not in definition.chronicles:
-            raise NotFoundError(f"there is no chronicle '{name}'{did_you_mean(name, definition.chronicles)}")
+            hint = f'changes go in an envelope: {{"{name}": [...]}}' if name in definition.relations else ""
+            raise NotFoundError(f"there is no chronicle '{name}'{did_you_mean(name, definition.chronicles)}", hint)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind not in (*_SINGLE, *_LINES):
+        if kind not in (*_SINGLE, *_LINES, *_UNSAID):
             wanted = ", ".join((*_SINGLE, *_LINES))
             return problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"'{kind}' is not a type of append", f"send {wanted}")
-        body = await _body(request)
-        if body is None:
-            limit = f"at most {MAX_BODY >> 20} MB are taken at once"
-            return problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, limit, "send it in several batches")
+        body = await body_of(request)
         try:
             values = [line.strip() for line in body.splitlines()] if kind in _LINES else split(body)
         except NotJsonError as error:
@@ -89,18 +92,6 @@ def routes(project: Project, metrics: Metrics) -> APIRouter:
         return answer({"token": token})
 
     return router
-
-
-async def _body(request: Request) -> bytes | None:
-    """The whole body; None where it is too large."""
-    parts: list[bytes] = []
-    size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > MAX_BODY:
-            return None
-        parts.append(part)
-    return b"".join(parts)
 
 
 def split(body: bytes) -> list[bytes]:

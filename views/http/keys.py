@@ -22,7 +22,11 @@ _HASHED = "sha256:"
 def read_keys(path: Path) -> dict[str, bytes]:
     """Name -> SHA-256 of the key. Blank lines and lines that begin with # are passed over."""
     keys: dict[str, bytes] = {}
-    for number, line in enumerate(path.read_text().splitlines(), start=1):
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError:
+        raise ChronicleError(f"{path} is not UTF-8 text", "a line is `name: key` or `name: sha256:<hex>`") from None
+    for number, line in enumerate(lines, start=1):
         text = line.strip()
         if not text or text.startswith("#"):
             continue
@@ -59,7 +63,7 @@ class Guard:
         if self._keys is None:
             return
         scheme, _, key = request.headers.get("Authorization", "").partition(" ")
-        given = sha256(key.strip().encode()).digest()
+        given = sha256(key.strip().encode("latin-1")).digest()  # headers come as Latin-1: their bytes again
         # Every key is compared, so that the time it takes does not tell which one nearly fitted.
         fits = [compare_digest(given, known) for known in self._keys.values()]
         if scheme.lower() != "bearer" or not any(fits):

@@ -12,10 +12,12 @@ from typing import Any
 
 import orjson
 from fastapi import APIRouter, Request, Response
+from pydantic import ValidationError
 
 from chronicle.errors import NotFoundError, UsageError
 from chronicle.types import Column
 from views.checked import CheckedView
+from views.http.bodies import body_of
 from views.http.metrics import Metrics
 from views.http.models import BatchRequest, Problem, RowAnswer, RowsAnswer, ViewsAnswer
 from views.lookup import NotYetError, Row, View, Views
@@ -68,11 +70,15 @@ def routes(views: Views, metrics: Metrics) -> APIRouter:
         return answer({"rows": [row.to_json() for row in rows]} if everything else rows[0].to_json())
 
     @router.post(
-        "/{view}/batch", responses={200: {"model": RowsAnswer}, **_PROBLEMS}, summary="Rows of many keys, in order"
+        "/{view}/batch",
+        responses={200: {"model": RowsAnswer}, **_PROBLEMS},
+        summary="Rows of many keys, in order",
+        openapi_extra={"requestBody": _BATCH},
     )
-    async def get_batch(view: str, batch: BatchRequest) -> Response:
+    async def get_batch(view: str, request: Request) -> Response:
         """`rows` has one entry for each key, null where there is no row."""
         opened = views[view]
+        batch = _batch(await body_of(request))
         keys = [_key(opened, key) for key in batch.keys]
         await _reflected(opened, keys, batch.after, batch.wait)
         rows: list[Row | None] = []
@@ -114,6 +120,14 @@ def _split(request: Request) -> tuple[dict[str, str], dict[str, str]]:
     return key, options
 
 
+def _batch(body: bytes) -> BatchRequest:
+    try:
+        return BatchRequest.model_validate_json(body)
+    except ValidationError as error:
+        said = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}".lstrip(": ") for each in error.errors()]
+        raise UsageError(f"the body is no batch: {'; '.join(said[:5])}", 'send {"keys": [...]}') from None
+
+
 def _key(view: View, given: Any) -> Mapping[str, Any]:
     match given:
         case dict():
@@ -134,13 +148,16 @@ def _flag(text: str | None) -> bool:
 
 async def _reflected(view: View, keys: list[Any], after: str | None, wait: str | None) -> None:
     """Returns once the rows of all keys reflect the append that `after` names; NotYetError when the wait is over."""
+    until = time.monotonic() + min(parse_wait(wait or DEFAULT_WAIT), LONGEST_WAIT)
     if after is None:
         return
-    until = time.monotonic() + min(parse_wait(wait or DEFAULT_WAIT), LONGEST_WAIT)
     while not all(view.reflects(key, after) for key in keys):
         if time.monotonic() >= until:
             raise NotYetError(after)
         await asyncio.sleep(_POLL_SECONDS)
+
+
+_BATCH = {"required": True, "content": {"application/json": {"schema": BatchRequest.model_json_schema()}}}
 
 
 def _parameter(name: str, text: str, kind: str = "string") -> dict[str, Any]:

@@ -17,6 +17,8 @@ def serve(app: FastAPI, host: str, port: int, keys: Mapping[str, bytes] | None, 
     require_loopback(host, keys)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.create_server((host, port), family=family, backlog=1024)
+    # asyncio sets it only on sockets that name their protocol; without it an answer may wait 40 ms for an ACK.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=5)
     # uvicorn raises the signal that stopped it once more when it is done; a stopped server has not failed.
     for each in (signal.SIGINT, signal.SIGTERM):

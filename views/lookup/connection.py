@@ -77,6 +77,8 @@ class Views(Mapping[str, View]):
         parsed = parse_token(token) if isinstance(token, str) else token
         slot = Slot(parsed.topic or "journal", parsed.partition)
         if slot not in self.state.meta.slots:
+            if any(each.topic == slot.topic for each in self.state.meta.slots):
+                raise NotYetError(parsed)  # a partition that the job has not met yet
             known = ", ".join(f"{each.topic}-{each.partition}" for each in self.state.meta.slots)
             raise UsageError(f"the token {parsed} is not of this group", f"its slots: {known}")
         return self.state.meta.slots.index(slot), parsed.offset

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from chronicle.appends import Token
-from chronicle.errors import ChronicleError, NotFoundError, UsageError, did_you_mean
+from chronicle.errors import ChronicleError, NotFoundError, did_you_mean
 
 
-class UnknownViewError(UsageError, KeyError):
+class UnknownViewError(NotFoundError, KeyError):
     """The definition has no view of this name."""
 
     def __init__(self, name: str, known: Iterable[str]) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import date, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
-from calendars import CalendarError, parse_instant
+from calendars import MAX_INSTANT, MIN_INSTANT, CalendarError, parse_instant
 from chronicle.errors import UsageError, did_you_mean
 from chronicle.types import Column, DataType, Kind, Value
 from views.state import decode_key, key_encoder
 
 _PLAIN = frozenset({Kind.STRING, Kind.INT64})
+_INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
 _BOOLS = {"true": True, "false": False}
 
 
@@ -67,7 +69,7 @@ class KeyReader:
         try:
             value = coerce(column.type, given)
             key_encoder([column.type])([value])
-        except (ValueError, OverflowError, InvalidOperation):
+        except (ValueError, ArithmeticError):
             raise UsageError(
                 f"{column.name} = {given!r} is no {column.type}", f"the key of view {self._view}: {self._form()}"
             ) from None
@@ -92,7 +94,7 @@ def coerce(kind: DataType, given: Any) -> Value:
             return given
         case Kind.INT64, int() if not isinstance(given, bool):
             return given
-        case Kind.INT64, str():
+        case Kind.INT64, str() if _INTEGER.fullmatch(given):
             return int(given)
         case Kind.DOUBLE, int() | float() | str() if not isinstance(given, bool):
             return float(given)
@@ -107,17 +109,25 @@ def coerce(kind: DataType, given: Any) -> Value:
         case Kind.DATE, str():
             return date.fromisoformat(given)
         case Kind.DECIMAL, Decimal() | int() | str() if not isinstance(given, bool):
-            return Decimal(given)
+            return _decimal(Decimal(given), kind)
         case Kind.TIMESTAMP, int() | datetime() | str() if not isinstance(given, bool):
             return instant_of(given)
         case _:
             raise ValueError(f"{given!r} is no {kind}")
 
 
+def _decimal(number: Decimal, kind: DataType) -> Decimal:
+    if number.is_finite() and (not number or number.adjusted() < kind.precision - kind.scale):
+        return number
+    raise ValueError(f"{number} is no {kind}")
+
+
 def instant_of(given: int | datetime | str) -> int:
     """Microseconds since 1970 of an instant: as such, as an aware datetime, or as ISO 8601 text with an offset."""
     match given:
-        case int():
+        case int() if not isinstance(given, bool):
+            if not MIN_INSTANT <= given <= MAX_INSTANT:
+                raise UsageError(f"{given} is no instant", "microseconds since 1970, in the years 1 to 9999")
             return given
         case datetime():
             if given.tzinfo is None:
@@ -128,6 +138,8 @@ def instant_of(given: int | datetime | str) -> int:
                 return parse_instant(given)
             except CalendarError as error:
                 raise UsageError(error.what, error.fix or error.why) from None
+        case _:
+            raise UsageError(f"{given!r} is no instant", "give an aware datetime, or text like 2026-03-01T10:00:00Z")
 
 
 def _microseconds(moment: datetime) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from calendars import Calendar, CalendarError, Period, PeriodState
 from chronicle.errors import UsageError
@@ -28,6 +28,11 @@ class Span:
     closes: int
     expires: int | None
     starts: tuple[int, ...]
+    _shown: dict[PeriodState, RowPeriod] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        bounds = (self.label, self.start, self.end)
+        object.__setattr__(self, "_shown", {state: RowPeriod(*bounds, state) for state in PeriodState})
 
     def state(self, clock: int | None) -> PeriodState:
         """By the least clock of the slots; None while some slot has admitted nothing."""
@@ -40,7 +45,7 @@ class Span:
         return PeriodState.EXPIRED
 
     def shown(self, clock: int | None) -> RowPeriod:
-        return RowPeriod(self.label, self.start, self.end, self.state(clock))
+        return self._shown[self.state(clock)]
 
 
 class Spans:

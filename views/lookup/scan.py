@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from calendars import PeriodState
 from chronicle.errors import ChronicleError
+from views.lookup.faults import PeriodExpiredError
 from views.lookup.keyed import KeyedSpans
 from views.lookup.periods import Span, Spans
 from views.lookup.row import AsOf, Row
@@ -66,7 +67,10 @@ def _retained(view: View, sources: list[Source], spans: Spans, label: str | None
     else:
         wanted = spans.over({entry.start for snapshot, _ in sources for entry in snapshot.periods(view.name)})
     clocks = [as_of.standing.least_clock for _, as_of in sources]
-    return [span for span in wanted if all(span.state(clock) is not PeriodState.EXPIRED for clock in clocks)]
+    retained = [span for span in wanted if all(span.state(clock) is not PeriodState.EXPIRED for clock in clocks)]
+    if label is not None and not retained:
+        raise PeriodExpiredError(view.name, label)
+    return retained
 
 
 def _of_span(view: View, sources: list[Source], span: Span | None, prefix: bytes) -> Iterator[Make]:

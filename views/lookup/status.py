@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from calendars import format_instant
+from calendars import Calendar, PeriodState, format_instant
+from views.lookup.periods import Spans
 from views.lookup.source_ends import end_offsets
 from views.state import FATES, LEDGER_SHARD, NoStateError, Slot, State, Tally, holder_of
 from views.state.standing import NOTHING, Standing
@@ -17,12 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """`lag` is None where the source cannot be asked; `epoch_seconds` is how long the last epoch took."""
+    """`lag` is None where the source cannot be asked; `epoch_seconds` is how long the last epoch took. `periods` are
+    the retained periods of each view whose keys share a calendar, counted by their state."""
 
     standing: Standing
     slots: tuple[Slot, ...]
     lag: int | None
     rows: Mapping[str, int]
+    periods: Mapping[str, Mapping[str, int]]
     fates: Mapping[str, int]
     counters: Mapping[str, int]
     shards: int
@@ -48,6 +52,10 @@ class Status:
             clocks[f"{slot.topic}-{slot.partition}"] = None if clock is None else format_instant(clock)
         return clocks
 
+    def _view_json(self, name: str) -> dict[str, Any]:
+        counted = self.periods.get(name)
+        return {"rows": self.rows[name]} | ({} if counted is None else {"periods": dict(counted)})
+
     def to_json(self) -> dict[str, Any]:
         clock = self.standing.clock
         return {
@@ -55,7 +63,7 @@ class Status:
             "clock": None if clock is None else format_instant(clock),
             "lag": self.lag,
             "offsets": self.offsets,
-            "views": {name: {"rows": rows} for name, rows in self.rows.items()},
+            "views": {name: self._view_json(name) for name in self.rows},
             "fates": dict(self.fates),
             "counters": dict(self.counters),
             "clocks": self.clocks,
@@ -76,7 +84,7 @@ def status_of(views: Views) -> Status:
         slots = tuple(ends or {})
         lag = None if ends is None else sum(ends.values())
         rows = dict.fromkeys(views, 0)
-        return Status(NOTHING, slots, lag, rows, dict.fromkeys(FATES, 0), {}, 0, 0, None, None)
+        return Status(NOTHING, slots, lag, rows, {}, dict.fromkeys(FATES, 0), {}, 0, 0, None, None)
     standing = min(state.standings(), key=lambda each: each.epoch)
     rows, tally = _rows(state, views), _tally(state)
     return Status(
@@ -84,6 +92,7 @@ def status_of(views: Views) -> Status:
         state.meta.slots,
         _lag(state, standing, ends),
         rows,
+        _periods(state, views),
         tally.total(),
         tally.counters,
         state.shards,
@@ -108,6 +117,27 @@ def _rows(state: State, views: Views) -> dict[str, int]:
             if name in state.meta.views:
                 rows[name] += counts.get(state.meta.views[name].id, 0)
     return rows
+
+
+def _periods(state: State, views: Views) -> dict[str, dict[str, int]]:
+    shared = {
+        name: Spans(view.period, view.period.calendar)
+        for name, view in views.checked.items()
+        if view.period is not None and isinstance(view.period.calendar, Calendar) and name in state.registry.views
+    }
+    starts: dict[str, set[int]] = {name: set() for name in shared}
+    clocks: list[int | None] = []
+    for index in range(state.shards):
+        with state.shard(index).read() as snapshot:
+            clocks.append(snapshot.standing().least_clock)
+            for name, found in starts.items():
+                found |= {entry.start for entry in snapshot.periods(name)}
+    clock = min((each for each in clocks if each is not None), default=None)
+    counted: dict[str, dict[str, int]] = {}
+    for name, spans in shared.items():
+        states = Counter(span.state(clock) for span in spans.over(starts[name]))
+        counted[name] = {each.value: states[each] for each in PeriodState if each is not PeriodState.EXPIRED}
+    return counted
 
 
 def _lag(state: State, standing: Standing, ends: Mapping[Slot, int] | None) -> int | None:

@@ -10,7 +10,7 @@ from chronicle.errors import ChronicleError
 from chronicle.types import Value
 from views.aggregates.monoid import Monoid, State
 from views.checked import CheckedView
-from views.derive import deriver
+from views.derive import extender
 from views.state import PERIOD_END, ViewLayout, state_column
 
 Fields = tuple[Any, ...]
@@ -24,8 +24,7 @@ class ValueReader:
         order = layout.row.read_order
         self._parts = [(name, monoid, _picker(order, name, monoid)) for name, monoid in layout.monoids]
         self._finalisers = [(name, monoid.finalise, pick) for name, monoid, pick in self._parts]
-        self._derive = deriver(view) if view.derived else None
-        self._derived = tuple(derived.name for derived in view.derived)
+        self._derive = extender(view) if view.derived else None
         self._end = order.index(PERIOD_END) if PERIOD_END in order else None
 
     def values(self, stored: Sequence[bytes], key: Mapping[str, Value]) -> dict[str, Value]:
@@ -39,9 +38,11 @@ class ValueReader:
                 name: monoid.finalise(reduce(monoid.merge_one, map(pick, panes))) for name, monoid, pick in self._parts
             }
         if self._derive is not None:
-            row = self._derive({**key, **values})
-            for name in self._derived:
-                values[name] = row[name]
+            row = {**key, **values}
+            self._derive(row)
+            for name in key:
+                del row[name]
+            return row
         return values
 
     def period_end(self, stored: bytes) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from views.lookup.periods import Span, Spans
 from views.lookup.row import AsOf, Row, RowPeriod, now_us
 from views.lookup.scan import scan
 from views.lookup.values import ValueReader, explained
-from views.state import Snapshot, State, ViewLayout, shard_of
+from views.state import Shard, Snapshot, State, ViewLayout, shard_of
 
 if TYPE_CHECKING:
     from views.lookup.connection import Views
@@ -44,6 +45,7 @@ class View:
         elif rule is not None:
             self.spans = Spans(rule, rule.calendar)  # type: ignore[arg-type]  # keyed ones have a KeyedBy
         self._views = views
+        self._shards: tuple[int, list[Shard]] = (0, [])
 
     @property
     def key_columns(self) -> tuple[Column, ...]:
@@ -162,7 +164,11 @@ class View:
         return list(spans.between(first, last))
 
     def _snapshot(self, encoded: bytes, after: str | Token | None, wait: float) -> Snapshot:
-        shard = self.state.shard(shard_of(encoded, self.state.shards))
+        process, shards = self._shards
+        if process != os.getpid():  # a fork must not go on with its parent's handles
+            shards = [self.state.shard(index) for index in range(self.state.shards)]
+            self._shards = (os.getpid(), shards)
+        shard = shards[shard_of(encoded, len(shards))]
         if after is not None:
             self._views.wait_for(shard, after, wait)
         return shard.read()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import orjson
 
@@ -34,23 +35,20 @@ class Standing:
     epoch: int
     committed_at: int
     slots: Mapping[int, SlotStanding]
+    clock: int | None = field(init=False, repr=False, compare=False)
+    """The group's: the largest of its slots'."""
+    least_clock: int | None = field(init=False, repr=False, compare=False)
+    """What the state of a period goes by; None as long as some slot has admitted nothing."""
 
-    @property
-    def clock(self) -> int | None:
-        """The group's clock: the largest of its slots'."""
-        return max((s.clock for s in self.slots.values() if s.clock is not None), default=None)
+    def __post_init__(self) -> None:
+        known = [slot.clock for slot in self.slots.values() if slot.clock is not None]
+        object.__setattr__(self, "clock", max(known, default=None))
+        object.__setattr__(self, "least_clock", min(known) if known and len(known) == len(self.slots) else None)
 
     def reflects(self, slot: int, offset: int) -> bool:
         """Whether the append has its fate, and its rows their share of it."""
         at = self.slots.get(slot)
         return at is not None and offset < at.next_offset
-
-    @property
-    def least_clock(self) -> int | None:
-        """What the state of a period goes by; None as long as some slot has admitted nothing."""
-        clocks = [s.clock for s in self.slots.values()]
-        known = [clock for clock in clocks if clock is not None]
-        return min(known) if known and len(known) == len(clocks) else None
 
 
 NOTHING = Standing(0, 0, {})
@@ -78,6 +76,7 @@ def encode_standing(standing: Standing) -> bytes:
     return b"".join(parts)
 
 
+@lru_cache(maxsize=256)
 def decode_standing(value: bytes) -> Standing:
     epoch, committed_at, count = _HEAD.unpack_from(value)
     slots = {}
