@@ -108,6 +108,7 @@ class Broker:
             self._process = None
 
     def _properties(self) -> str:
+        """After a kill, a broker is let in again only when the session of the killed one is over; so it is short."""
         controller = f"{_HOST}:{self._controller}"
         names = f"PLAINTEXT://{_HOST}:{self._port}"
         if self._secured:
@@ -124,6 +125,8 @@ offsets.topic.replication.factor=1
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 group.initial.rebalance.delay.ms=0
+broker.heartbeat.interval.ms=500
+broker.session.timeout.ms=4000
 log.retention.ms=-1
 {_secured_properties(self._secured) if self._secured else ""}"""
 

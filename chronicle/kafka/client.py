@@ -17,7 +17,7 @@ from kafka.errors import KafkaError
 from chronicle.errors import ChronicleError, UsageError
 
 PATIENCE_MS = 10_000
-"""How long a command waits for the first answer of a cluster."""
+"""How long a command waits for the first answer of a cluster, unless `default.api.timeout.ms` says."""
 
 _NAMES = {
     "security.protocol": "security_protocol",
@@ -35,7 +35,7 @@ _LOGIN = re.compile(r"(username|password)\s*=\s*(?:\"((?:[^\"\\]|\\.)*)\"|'([^']
 def client_options(servers: str, options: Mapping[str, str], patience_ms: int = PATIENCE_MS) -> dict[str, Any]:
     found: dict[str, Any] = {
         "bootstrap_servers": [server.strip() for server in servers.split(",")],
-        "bootstrap_timeout_ms": patience_ms,
+        "bootstrap_timeout_ms": min(patience_ms, patience_of(options)),
     }
     found |= {_NAMES[name]: value for name, value in options.items() if name in _NAMES}
     found |= _login(options.get("sasl.jaas.config", ""))
@@ -43,6 +43,11 @@ def client_options(servers: str, options: Mapping[str, str], patience_ms: int = 
     if "ssl.endpoint.identification.algorithm" in options:
         found["ssl_check_hostname"] = options["ssl.endpoint.identification.algorithm"] != ""
     return found
+
+
+def patience_of(options: Mapping[str, str]) -> int:
+    stated = options.get("default.api.timeout.ms", "")
+    return int(stated) if stated.isdecimal() else PATIENCE_MS
 
 
 def _login(jaas: str) -> dict[str, str]:

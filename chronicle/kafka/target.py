@@ -17,7 +17,11 @@ from chronicle.kafka.bulk import BATCH_BYTES, send_in_bulk
 from chronicle.kafka.client import PATIENCE_MS, client_options, explained
 
 _LINGER_MS = 5
+_DELIVERY_MS = 60_000
+"""How long a broker may be away while we append; it may be restarting."""
+
 _MANY = 200
+"""Messages, from which on encoding them ourselves is worth it."""
 
 
 class KafkaTarget:
@@ -84,6 +88,6 @@ class KafkaTarget:
                 batch_size=BATCH_BYTES,
                 max_block_ms=PATIENCE_MS,
                 request_timeout_ms=PATIENCE_MS,
-                delivery_timeout_ms=3 * PATIENCE_MS,
+                delivery_timeout_ms=_DELIVERY_MS,
             )
         return self._producers[servers]

@@ -13,6 +13,8 @@ from chronicle.definitions import Definition, KafkaSource
 from chronicle.errors import UsageError
 from chronicle.kafka.client import PATIENCE_MS, client_options, explained
 
+FOR_EVER = -1
+
 
 @dataclass(frozen=True, slots=True)
 class Extent:
@@ -54,13 +56,20 @@ def clusters_of(definition: Definition) -> list[Cluster]:
     return found
 
 
-def create_topics(cluster: Cluster, partitions: int, replication: int) -> dict[str, bool]:
-    """Makes the topics that are missing; for each whether it was."""
+def create_topics(cluster: Cluster, partitions: int, replication: int, retention_ms: int = FOR_EVER) -> dict[str, bool]:
+    """Makes the topics that are missing; for each whether it was.
+
+    A message's instant is when the broker took it, as the contract says of chronons and changes that state none.
+    """
     with _admin(cluster) as admin:
         there = set(admin.list_topics())
         missing = [topic for topic in cluster.topics if topic not in there]
         if missing:
-            wanted = {"num_partitions": partitions, "replication_factor": replication}
+            wanted = {
+                "num_partitions": partitions,
+                "replication_factor": replication,
+                "configs": {"message.timestamp.type": "LogAppendTime", "retention.ms": str(retention_ms)},
+            }
             admin.create_topics(dict.fromkeys(missing, wanted), wait_for_metadata=True)
     return {topic: topic in missing for topic in cluster.topics}
 
