@@ -80,13 +80,7 @@ def test_with_keys_everything_that_shows_or_takes_data_needs_one(calls: Calls, t
             refused = http.get(each)
             problem_of(refused, 401)
             assert refused.headers["www-authenticate"] == "Bearer"
-            for header in (
-                "Bearer wrong",
-                "Bearer",
-                "Basic s3cret",
-                "s3cret",
-                f"Bearer sha256:{sha256(b'b:ob').hexdigest()}",
-            ):
+            for header in ("Bearer wrong", "Bearer", "Basic s3cret", "s3cret", hashed):
                 problem_of(http.get(each, headers={"Authorization": header}), 401)
             for key in ("s3cret", "b:ob", "schlüssel"):
                 assert http.get(each, headers={"Authorization": f"Bearer {key}".encode()}).status_code == 200
