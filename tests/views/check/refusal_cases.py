@@ -42,6 +42,12 @@ def documented() -> list[Documented]:
     return found
 
 
+def expected(file: Path) -> dict[str, str]:
+    """What the comment beside each view of a file says."""
+    views = file.read_text(encoding="utf-8").split("views:\n")[1]
+    return dict(re.findall(r"^  (\w+):.*?# (.*)$", views, flags=re.MULTILINE))
+
+
 def verdict_of(views: str, group: str = GROUP) -> Verdict:
     return check(load_text(f"{group}\n{views}"))
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from refusal_cases import verdict_of
+from refusal_cases import expected, verdict_of
 
-from views.check import ViewVerdict
+from chronicle.definitions import load
+from views.check import ViewVerdict, check
+
+ADMITTED = Path(__file__).with_name("admitted.yaml")
 
 BOTH = "(SELECT sn, caller AS who, seconds AS amount FROM calls UNION ALL SELECT sn, payer, cents FROM payments)"
 
@@ -73,3 +77,9 @@ views:
     verdict = verdict_of(f"admit: {admit}{views}")
     assert len(verdict.views) - len(verdict.admitted) == refused
     assert {fault.code for view in verdict.views.values() for fault in view.refusals} <= {"CH139"}
+
+
+def test_every_form_is_admitted_with_the_class_beside_it() -> None:
+    verdict = check(load(ADMITTED))
+    assert {name: view.refusals for name, view in verdict.views.items() if view.refusals} == {}
+    assert {name: view.cls for name, view in verdict.views.items()} == expected(ADMITTED)

@@ -6,14 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from refusal_cases import Documented, documented, paste, verdict_of
+from refusal_cases import Documented, documented, expected, paste, verdict_of
 
+from chronicle.cli.main import run
 from chronicle.definitions import load
 from views.check import ViewVerdict, check
 from views.parse.codes import Code
 
 SECTIONS = documented()
 REFUSED = Path(__file__).with_name("refused.yaml")
+MORE = Path(__file__).with_name("refused_more.yaml")
+FURTHER = expected(MORE)
 
 
 def test_every_code_is_documented_once() -> None:
@@ -94,3 +97,21 @@ def test_ambiguous_column_lists_the_candidates(judge: Callable[[str], ViewVerdic
 def test_late_next_without_a_period_is_refused(judge: Callable[[str], ViewVerdict]) -> None:
     (fault,) = judge("from: calls\ngroup_by: [caller]\nselect: {n: count(*)}\nperiod: {late: next}").refusals
     assert "calendar" in fault.what
+
+
+def test_a_refusal_reads_as_a_compiler_prints_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(REFUSED.parent)
+    assert run(["check", "-f", REFUSED.name]) == 3
+    assert capsys.readouterr().out == REFUSED.with_suffix(".txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", FURTHER)
+def test_a_view_is_refused_for_the_reasons_beside_it(name: str) -> None:
+    refusals = check(load(MORE)).views[name].refusals
+    assert set(FURTHER[name].split()) == {fault.code for fault in refusals}
+    for fault in refusals:
+        verdict = paste(fault.fix, group=MORE.read_text(encoding="utf-8").split("views:\n")[0])
+        assert verdict.views
+        assert set(verdict.admitted) == set(verdict.views)
