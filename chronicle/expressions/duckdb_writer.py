@@ -50,8 +50,10 @@ class DuckDbWriter(SqlWriter):
         return f"list_transform([struct_pack({packed})], lambda {name}: {body(*fields)})[1]"
 
     def strict(self, operands: Sequence[Expression], body: Callable[..., str]) -> str:
-        """DuckDB evaluates all operands by itself."""
-        return body(*(self.write(operand) for operand in operands))
+        """DuckDB skips an operand after one that is computed and null for all rows of a vector."""
+        computed = any(operand.nullable and not self.repeatable(operand) for operand in operands[:-1])
+        texts = [self.write(operand) for operand in operands]
+        return self.named(texts, body) if computed and any(map(can_fail, operands[1:])) else body(*texts)
 
     def tested(self, operand: Expression, text: str) -> str:
         """DuckDB solves i + 1 > 0 for i and forgets that i + 1 may overflow; it does not look into `greatest`."""
@@ -84,10 +86,9 @@ class DuckDbWriter(SqlWriter):
             return self._quotient(expression)
         if operator in (ArithmeticOperator.DIVIDE, ArithmeticOperator.MODULO):
             return self.let((left, right), lambda a, b: self._unless_zero(expression, a, b))
-        a, b = self.write(left), self.write(right)
         if expression.type.kind is not Kind.DECIMAL:
-            return f"({a} {operator} {b})"
-        return _as(f"{self._wide(left, a)} {operator} {b}", expression.type)
+            return self.strict((left, right), lambda a, b: f"({a} {operator} {b})")
+        return self.strict((left, right), lambda a, b: _as(f"{self._wide(left, a)} {operator} {b}", expression.type))
 
     def _wide(self, operand: Expression, text: str) -> str:
         type_ = operand.type
