@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from functools import lru_cache
 
 from chronicle.expressions.arithmetic import RoundingMode
 from chronicle.expressions.errors import EvaluationError
@@ -35,13 +36,19 @@ def fit_int(value: int, type_: DataType) -> int:
     return value
 
 
+@lru_cache(maxsize=256)
+def _power(exponent: int) -> Decimal:
+    return Decimal(1).scaleb(exponent, EXACT)
+
+
 def fit_decimal(value: Decimal, type_: DataType, mode: str = ROUND_HALF_UP) -> Decimal:
     """The value with the type's scale; an error where it has too many digits before the point."""
+    limit = _power(type_.precision - type_.scale)
     try:
-        result = value.quantize(Decimal(1).scaleb(-type_.scale), mode, EXACT)
+        result = value.quantize(_power(-type_.scale), mode, EXACT)
     except InvalidOperation:
         raise overflow(str(value), type_) from None
-    if abs(unscaled(result, type_.scale)) >= 10**type_.precision:
+    if result.copy_abs() >= limit:
         raise overflow(f"{result:f}", type_)
     return result if result else abs(result)
 
@@ -65,7 +72,7 @@ def remainder_of_doubles(left: float, right: float) -> float:
 
 
 def round_decimal(value: Decimal, mode: RoundingMode, digits: int, type_: DataType) -> Decimal:
-    shortened = value.quantize(Decimal(1).scaleb(-digits), _MODES[mode], EXACT)
+    shortened = value.quantize(_power(-digits), _MODES[mode], EXACT)
     return fit_decimal(shortened, type_)
 
 
