@@ -1,10 +1,10 @@
 """Many messages at once: record batches encoded here, sent by kafka-python's own producer.
 
-`KafkaProducer.send` costs 10 to 20 µs a message (checks, a lock, a future and a dozen small writes), so a large file
-would be appended at some 70,000 messages a second. All messages of one call share their headers and have no key, so a
+`KafkaProducer.send` costs 15 µs a message and more (checks, a lock, a future and a dozen small writes), however fast
+the checksum is; docs/kafka.md has the figures. All messages of one call share their headers and have no key, so a
 batch (KIP-98, message format 2) is one join of prepared parts, and one future tells where all of them went. The
 producer then numbers, sends and retries these batches like its own: sending stays idempotent. What is used of its
-inside is in `_enqueue`; the lock file pins its version.
+inside is in `_batch` and `_enqueue`; the lock file pins its version.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ _NO_COMPRESSION = 0
 _NO_KEY = b"\x01"
 _NO_ATTRIBUTES_NO_DELTA = b"\x00\x00"
 _LONGEST_OVERHEAD = 32
+_LOOK_AGAIN_SECONDS = 0.1
 
 
 def varint(number: int) -> bytes:
@@ -77,17 +78,17 @@ def send_in_bulk(producer: Any, topic: str, values: Sequence[bytes], headers: He
     """
     partitions = sorted(producer.partitions_for(topic))
     begin = time.monotonic_ns() % len(partitions)  # or many small files would all go to the first
-    waiting: deque[tuple[Any, int]] = deque()
+    waiting: deque[list[_Record]] = deque()
     token = None
     for turn, chunk in enumerate(_chunks(values, sum(len(name) + len(value) for name, value in headers))):
         if len(waiting) >= _IN_FLIGHT:
-            token = _taken(producer, *waiting.popleft())
+            token = _taken(producer, waiting.popleft())
         partition = TopicPartition(topic, partitions[(begin + turn) % len(partitions)])
         batch = _batch(partition, chunk, headers)
         _enqueue(producer, batch)
-        waiting.append((batch, len(chunk)))
-    for batch, count in waiting:
-        token = _taken(producer, batch, count)
+        waiting.append(batch._record_futures)
+    for records in waiting:
+        token = _taken(producer, records)
     assert token is not None  # there was at least one value
     return token
 
@@ -111,7 +112,9 @@ def _batch(partition: TopicPartition, values: Sequence[bytes], headers: Headers)
     builder._num_records = len(values)
     builder._last_offset = len(values) - 1
     records.skip(len(values))
-    return ProducerBatch(partition, records)
+    batch = ProducerBatch(partition, records)
+    batch._record_futures = [_Record(batch.produce_future, at) for at in range(len(values))]
+    return batch
 
 
 def _enqueue(producer: Any, batch: Any) -> None:
@@ -122,11 +125,30 @@ def _enqueue(producer: Any, batch: Any) -> None:
     producer._sender.wakeup()
 
 
-def _taken(producer: Any, batch: Any, count: int) -> Token:
-    done = batch.produce_future
-    if not done.wait(2 * producer.config["delivery_timeout_ms"] / 1000):
-        raise KafkaTimeoutError(f"no answer about a batch for {batch.topic_partition}")
-    base, _, refused = done.value
-    if refused is not None:
-        raise refused(0)
-    return Token(batch.topic_partition.topic, batch.topic_partition.partition, base + count - 1)
+class _Record:
+    """Where a record is: in which batch, at which place. A batch that the broker finds too large is cut in halves by
+    the producer, which then tells each record its new place."""
+
+    __slots__ = ("at", "batch")
+
+    def __init__(self, batch: Any, at: int) -> None:
+        self.rebind(batch, at)
+
+    def rebind(self, batch: Any, at: int) -> None:
+        self.batch = batch
+        self.at = at
+
+
+def _taken(producer: Any, records: Sequence[_Record]) -> Token:
+    """The last record's token, once the broker has all of them."""
+    until = time.monotonic() + 2 * producer.config["delivery_timeout_ms"] / 1000
+    while pending := [batch for batch in {record.batch for record in records} if not batch.is_done]:
+        if time.monotonic() > until:
+            raise KafkaTimeoutError(f"no answer about a batch for {pending[0].topic_partition}")
+        pending[0].wait(_LOOK_AGAIN_SECONDS)  # a batch that was cut never gets an answer of its own
+    for batch in {record.batch for record in records}:
+        _, _, refused = batch.value
+        if refused is not None:
+            raise refused(0)
+    last = records[-1]
+    return Token(last.batch.topic_partition.topic, last.batch.topic_partition.partition, last.batch.value[0] + last.at)

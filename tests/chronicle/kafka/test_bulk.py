@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.record.memory_records import MemoryRecordsBuilder
 
 from chronicle.kafka.bulk import encode_records, send_in_bulk
-from chronicle.kafka.topics import Cluster, create_topics
+from chronicle.kafka.topics import Cluster, create_topics, topic_extents
 
 HEADERS = st.lists(st.tuples(st.text(max_size=5), st.binary(max_size=70)), max_size=3)
 
@@ -41,3 +41,18 @@ def test_every_value_arrives_once_and_the_token_names_the_last(kafka_servers: st
     assert {tuple(message.headers) for message in found} == {(("chronicle", b"calls"),)}
     at = {(message.partition, message.offset): message.value for message in found}
     assert [at[token.partition, token.offset] for token in tokens] == values[-2:]
+
+
+@pytest.mark.kafka
+def test_batches_that_are_too_large_for_the_topic_are_cut_and_arrive_once(kafka_servers: str, topic: str) -> None:
+    admin = KafkaAdminClient(bootstrap_servers=kafka_servers)
+    small = {"num_partitions": 1, "replication_factor": 1, "configs": {"max.message.bytes": "50000"}}
+    admin.create_topics({topic: small}, wait_for_metadata=True)
+    admin.close()
+    producer = KafkaProducer(bootstrap_servers=kafka_servers, enable_idempotence=True)
+    token = send_in_bulk(producer, topic, [b"%0100d" % number for number in range(2_000)], [])
+    producer.close()
+    assert token.offset == 1_999
+    extents = topic_extents(Cluster(kafka_servers, {}, (topic,)))[topic]
+    assert extents is not None
+    assert extents[0].next == 2_000
