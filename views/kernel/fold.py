@@ -12,6 +12,7 @@ from calendars import Calendar, Duration, KeyedCalendar
 from calendars.calendar import add_on_wall_clock
 from calendars.zones import UTC
 from views.checked import PeriodRule
+from views.kernel.failpoints import reach
 from views.kernel.partials import SlotResult
 from views.plan import GroupPlan, ViewPlan
 from views.state import LEDGER_SHARD, EpochPlan, Outcome, ShardTransaction, SlotStanding, State
@@ -62,7 +63,10 @@ def fold(
         for view, expired in expiries(plan.views, outcome).items():
             transaction.expire(view, expired, EXPIRE_LIMIT)
 
-    return state.shard(shard).write(epoch.epoch, outcome, work)
+    reach(f"fold-{shard}")
+    written = state.shard(shard).write(epoch.epoch, outcome, work)
+    reach(f"folded-{shard}")
+    return written
 
 
 Expired = Callable[[int, int], bool]

@@ -7,7 +7,7 @@ read from every shard by anyone; rows are written only through `State.shard(n).w
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -18,7 +18,7 @@ from views.state.arrow_keys import shards_of
 from views.state.environment import MAP_SIZE, close_environment, environment
 from views.state.epochs import EpochLog
 from views.state.layout import RelationLayout, ViewLayout
-from views.state.meta import Meta, drift, new_meta, read_meta, register, register_slots, write_meta
+from views.state.meta import Meta, Slot, drift, new_meta, read_meta, register, register_slots, write_meta
 from views.state.shard import Shard
 from views.state.snapshot import Registry
 from views.state.standing import Standing
@@ -81,6 +81,25 @@ class State:
         if fresh or wanted != meta:
             write_meta(directory, wanted)
         return cls(directory, wanted, _registry(wanted, tuple(views), tuple(relations)), map_size)
+
+    def with_slots(self, new: Iterable[Slot]) -> State:
+        """For the job: the same state with further topic-partitions registered, durably."""
+        wanted = replace(self.meta, slots=(*self.meta.slots, *(slot for slot in new if slot not in self.meta.slots)))
+        write_meta(self.directory, wanted)
+        return replace(self, meta=wanted)
+
+    def of_journal(self, identity: str) -> State:
+        """For the job: the state of this journal, and of no other from now on."""
+        if self.meta.journal == identity:
+            return self
+        if self.meta.journal is not None:
+            raise ChronicleError(
+                f"the journal is not the one that {self.directory} was made from",
+                "put the journal back, or start a new state with --state",
+            )
+        wanted = replace(self.meta, journal=identity)
+        write_meta(self.directory, wanted)
+        return replace(self, meta=wanted)
 
     @property
     def shards(self) -> int:

@@ -1,0 +1,97 @@
+"""An epoch as one Spark job: maps where the messages are, one blob per shard through the shuffle, folds.
+
+Small epochs on one machine run as a single task: the shuffle and a second Python stage cost more than their work.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col
+
+from streaming.failures import recognised
+from streaming.planning import appends_in
+from streaming.source import JournalSource
+from streaming.tasks import FOLDED, MAPPED, FoldShards, Group, MapRanges, WholeEpoch
+from views.kernel.failpoints import reach
+from views.kernel.fold import fold, outcome_of
+from views.kernel.in_process import ranges_of
+from views.kernel.map import SlotRange
+from views.plan import GroupPlan
+from views.state import EpochPlan, State
+
+SMALL = 20_000
+"""Appends up to which one task is quicker than two stages."""
+
+
+class Mapper(Protocol):
+    """How a source's messages of some ranges reach the map: rows (shard, blob), and whether workers read themselves."""
+
+    def mapped(self, spark: SparkSession, group: Group, ranges: Sequence[SlotRange], epoch: EpochPlan) -> DataFrame: ...
+
+
+@dataclass(frozen=True, slots=True)
+class JournalMapper:
+    """Every range is a task that reads the journal's files itself."""
+
+    source: JournalSource
+
+    def mapped(self, spark: SparkSession, group: Group, ranges: Sequence[SlotRange], epoch: EpochPlan) -> DataFrame:
+        numbers = spark.range(0, len(ranges), 1, len(ranges))
+        return numbers.mapInArrow(MapRanges(group, tuple(ranges), self.source.read), MAPPED)
+
+
+@dataclass(slots=True)
+class EpochRunner:
+    """Runs planned epochs of one state in one Spark session."""
+
+    spark: SparkSession
+    plan: GroupPlan
+    state: State
+    mapper: Mapper
+    group: Group = field(init=False)
+
+    def __post_init__(self) -> None:
+        pickled = pickle.dumps(self.plan)
+        self.group = Group(
+            self.state.directory.absolute(),
+            self.state.meta.id,
+            hashlib.sha256(pickled).hexdigest(),
+            self.spark.sparkContext.broadcast(pickled),
+            self.state.map_size,
+        )
+
+    def run(self, epoch: EpochPlan, spark: SparkSession | None = None) -> None:
+        """Brings every shard to the epoch, whatever some of them have already. `spark` is the micro-batch's session."""
+        with recognised():
+            self._run(epoch, spark or self.spark)
+
+    def _run(self, epoch: EpochPlan, session: SparkSession) -> None:
+        ranges = ranges_of(epoch)
+        reach("planned")
+        if not ranges:
+            self._mark(epoch)
+        elif isinstance(self.mapper, JournalMapper) and self._is_local and appends_in(epoch) <= SMALL:
+            task = WholeEpoch(self.group, epoch, self.mapper.source.read)
+            session.range(0, 1, 1, 1).mapInArrow(task, FOLDED).collect()
+        else:
+            mapped = self.mapper.mapped(session, self.group, ranges, epoch)
+            folds = min(self.state.shards, session.sparkContext.defaultParallelism)
+            placed = mapped.repartitionById(folds, (col("shard") % folds).cast("int"))
+            placed.mapInArrow(FoldShards(self.group, epoch), FOLDED).collect()
+        reach("folded")
+
+    def _mark(self, epoch: EpochPlan) -> None:
+        """An epoch that reads nothing and only moves the clocks of idle slots."""
+        outcome = outcome_of(epoch, ())
+        for shard in range(self.state.shards):
+            fold(self.plan, self.state, shard, epoch, outcome, ())
+
+    @property
+    def _is_local(self) -> bool:
+        return str(self.spark.sparkContext.master).startswith("local")

@@ -1,0 +1,57 @@
+"""Errors that cross from a Python worker through the JVM to the driver, without the stacks of either."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import orjson
+
+from chronicle.errors import ChronicleError
+
+_CARRIED = re.compile(r"chronicle-error:([A-Za-z0-9+/=]+):")
+
+
+class CarriedError(RuntimeError):
+    """A ChronicleError on its way: text that survives whatever wraps it."""
+
+    def __init__(self, error: ChronicleError) -> None:
+        carried = b64encode(orjson.dumps([error.message, error.hint])).decode()
+        super().__init__(f"chronicle-error:{carried}: {error.message}")
+
+
+@contextmanager
+def carried() -> Iterator[None]:
+    """In a worker: a ChronicleError leaves in a form that the driver recognises."""
+    try:
+        yield
+    except ChronicleError as error:
+        raise CarriedError(error) from None
+
+
+@contextmanager
+def recognised() -> Iterator[None]:
+    """On the driver: what a worker carried is raised as it was; anything else in one line."""
+    try:
+        yield
+    except ChronicleError:
+        raise
+    except Exception as error:
+        raise explained(error) from error
+
+
+def explained(error: BaseException) -> ChronicleError:
+    text = str(error)
+    if found := _CARRIED.search(text):
+        message, hint = orjson.loads(b64decode(found[1]))
+        return ChronicleError(message, hint)
+    return ChronicleError(f"Spark: {_gist(text) or type(error).__name__}", "--verbose shows Spark's log")
+
+
+def _gist(text: str) -> str:
+    """The last line of a Python traceback inside, otherwise the first line."""
+    lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
+    raised = [line for line in lines if re.match(r"[A-Za-z_.]+(Error|Exception): ", line)]
+    return (raised[-1] if raised else lines[0] if lines else "")[:500]

@@ -1,0 +1,192 @@
+"""The job: one writer per state, what a crash left repeated first, then Structured Streaming until it is told to stop.
+
+Spark decides when there is something to do and cuts it into micro-batches; the ledger in the state says from where. A
+query starts with a new checkpoint at the ledger's offsets every time, so a lost, stale or foreign one cannot matter.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+from chronicle.errors import ChronicleError
+from streaming.epochs import EpochRunner
+from streaming.failures import explained
+from streaming.planning import appends_in, consumed, next_plan, offsets_gone, to_repeat
+from streaming.ranges import FORMAT, RangesSource, offsets_from_json, options_of
+from streaming.source import Extents, Source, SourceAwayError
+from views.state import EpochPlan, Slot, Standing, State
+
+_LOOK_SECONDS = 0.05
+_OFFSET_LOG_LINE = 2
+"""Line of the source's offsets in an entry of Spark's offset log: after the version and the batch's metadata."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpochReport:
+    """What a committed epoch did, for those who watch."""
+
+    epoch: int
+    appends: int
+    seconds: float
+    waiting: int
+    standing: Standing
+
+
+Watch = Callable[[EpochReport], None]
+
+
+@dataclass(slots=True)
+class Job:
+    """`most` appends make an epoch at most. `stopping` may be set from any thread: the epoch under way is finished."""
+
+    spark: SparkSession
+    runner: EpochRunner
+    source: Source
+    most: int
+    watch: Watch
+    idle_seconds: float
+    stopping: threading.Event = field(default_factory=threading.Event)
+    _working: threading.Lock = field(default_factory=threading.Lock)
+    _moved: dict[Slot, tuple[int, float]] = field(default_factory=dict)
+
+    @property
+    def state(self) -> State:
+        return self.runner.state
+
+    def standing(self) -> Standing:
+        """Where every shard stands; all agree between epochs."""
+        return self.state.shard(0).standing()
+
+    def repeat(self) -> None:
+        """Runs again what a crash left unfinished, from what was written down."""
+        planned = to_repeat(self.state)
+        if planned is not None:
+            self._run(planned, self.spark)
+
+    def drain(self, until: Mapping[Slot, int]) -> None:
+        """Streams until everything below `until` has its fate."""
+
+        def reached() -> bool:
+            done = consumed(self.state.meta, self.standing())
+            return all(done.get(slot, 0) >= offset for slot, offset in until.items())
+
+        if not reached():
+            self._stream("0 seconds", reached)
+
+    def follow(self, trigger: str) -> None:
+        """Streams until `stopping` is set."""
+        self._stream(trigger, lambda: False)
+
+    def _stream(self, trigger: str, finished: Callable[[], bool]) -> None:
+        checkpoint = self.state.directory / "checkpoint"
+        shutil.rmtree(checkpoint, ignore_errors=True)
+        start = starts(self.source.extents(), consumed(self.state.meta, self.standing()))
+        ending = threading.Event()
+        failures: list[BaseException] = []
+
+        def batch(frame: DataFrame, number: int) -> None:
+            with self._working:
+                if ending.is_set() or self.stopping.is_set():
+                    return
+                try:
+                    self._batch(frame.sparkSession, _ends(checkpoint, number))
+                except BaseException as error:
+                    failures.append(error)
+                    raise
+                if finished():
+                    ending.set()
+
+        self.spark.dataSource.register(RangesSource)
+        ranges = self.spark.readStream.format(FORMAT).options(**options_of(self.source, start, self.most)).load()
+        stream = ranges.writeStream.foreachBatch(batch).option("checkpointLocation", str(checkpoint))
+        query = stream.trigger(processingTime=trigger).start()
+        while query.isActive and not ending.is_set() and not self.stopping.wait(_LOOK_SECONDS):
+            self._advance_idle_slots()
+        with self._working:  # that is: between two epochs
+            ending.set()
+            query.stop()
+        if failures:
+            raise failures[0]
+        if error := query.exception():
+            raise explained(error)
+
+    def _batch(self, session: SparkSession, ends: Mapping[Slot, int]) -> None:
+        new = [slot for slot in ends if slot not in self.state.meta.slots]
+        begin: Mapping[Slot, int] = {}
+        if new:
+            extents = self.source.extents()
+            begin = {slot: extents[slot].earliest for slot in new}
+            self.runner.state = self.state.with_slots(new)
+        standing = self.standing()
+        plan = next_plan(self.state.meta, standing, begin, ends, self._idle(standing))
+        if appends_in(plan) or new:
+            self._run(plan, session)
+
+    def _run(self, plan: EpochPlan, session: SparkSession) -> None:
+        began = time.monotonic()
+        self.state.epochs.write(plan)
+        self.runner.run(plan, session)
+        standing = self.standing()
+        if standing.epoch != plan.epoch:
+            raise ChronicleError(
+                f"epoch {plan.epoch} was run and the state stands at epoch {standing.epoch}", "report this: it is a bug"
+            )
+        seconds, done = time.monotonic() - began, consumed(self.state.meta, standing)
+        waiting = sum(max(0, end - done.get(slot, 0)) for slot, end in self._ends_seen().items())
+        self.watch(EpochReport(plan.epoch, appends_in(plan), seconds, waiting, standing))
+
+    def _ends_seen(self) -> Mapping[Slot, int]:
+        try:
+            return {slot: extent.next for slot, extent in self.source.extents().items()}
+        except SourceAwayError:
+            return {}
+
+    def _idle(self, standing: Standing) -> set[Slot]:
+        """Slots that got nothing for so long that they follow the group's clock."""
+        now = time.monotonic()
+        idle: set[Slot] = set()
+        for number, at in standing.slots.items():
+            slot = self.state.meta.slots[number]
+            offset, since = self._moved.get(slot, (-1, now))
+            if offset != at.next_offset:
+                self._moved[slot] = (at.next_offset, now)
+            elif now - since >= self.idle_seconds and at.clock != standing.clock:
+                idle.add(slot)
+        return idle
+
+    def _advance_idle_slots(self) -> None:
+        """An epoch that reads nothing and moves the clocks of idle slots, where there are any."""
+        if len(self.state.meta.slots) < 2 or not self._working.acquire(blocking=False):
+            return
+        try:
+            standing = self.standing()
+            if idle := self._idle(standing):
+                self._run(next_plan(self.state.meta, standing, {}, {}, idle), self.spark)
+        finally:
+            self._working.release()
+
+
+def starts(extents: Extents, known: Mapping[Slot, int]) -> dict[Slot, int]:
+    """Where to go on: the ledger's offsets, and for slots that are new the earliest that there is."""
+    lost = {
+        slot: (offset, extents[slot].earliest) if offset < extents[slot].earliest else (extents[slot].next, offset)
+        for slot, offset in known.items()
+        if slot in extents and not extents[slot].earliest <= offset <= extents[slot].next
+    }
+    if lost:
+        raise offsets_gone(lost)
+    return {**{slot: extent.earliest for slot, extent in extents.items()}, **known}
+
+
+def _ends(checkpoint: Path, batch: int) -> dict[Slot, int]:
+    """How far a micro-batch reads, by Spark's own write-ahead log: it is written before the batch is run."""
+    entry = (checkpoint / "offsets" / str(batch)).read_text().splitlines()
+    return offsets_from_json(json.loads(entry[_OFFSET_LOG_LINE]))

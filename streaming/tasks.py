@@ -1,0 +1,118 @@
+"""What runs in Spark's Python workers: a map, a fold, or a small epoch whole. Functions of Arrow batches, no Spark.
+
+A worker lives for many epochs: the plan is unpickled, the state opened and DuckDB connected once.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from streaming.failures import carried
+from views.kernel.fold import fold, outcome_of
+from views.kernel.in_process import run_epoch
+from views.kernel.map import MapKernel, SlotRange
+from views.kernel.partials import SlotResult
+from views.kernel.wire import decode, encode
+from views.plan import GroupPlan
+from views.state import EpochPlan, State
+
+MAPPED = "shard int, blob binary"
+FOLDED = "shard int, fresh boolean"
+
+Batches = Iterator[pa.RecordBatch]
+Reader = Callable[[SlotRange], pa.Table]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What every task of a job needs; `plan` is a Spark broadcast of the pickled GroupPlan, known by `plan_id`."""
+
+    state: Path
+    state_id: str
+    plan_id: str
+    plan: Any
+    map_size: int
+
+    def opened(self) -> tuple[GroupPlan, State, MapKernel]:
+        key = (os.getpid(), str(self.state), self.state_id, self.plan_id)
+        if key not in _opened:
+            _opened.clear()
+            plan: GroupPlan = pickle.loads(self.plan.value)
+            state = State.open(self.state, plan.view_layouts, plan.relation_layouts, self.map_size)
+            _opened[key] = (plan, state, MapKernel(plan, state))
+        return _opened[key]
+
+
+_opened: dict[tuple[int, str, str, str], tuple[GroupPlan, State, MapKernel]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class MapRanges:
+    """Rows are the numbers of the ranges to map, each read by the worker itself: bytes never pass through the JVM."""
+
+    group: Group
+    ranges: Sequence[SlotRange]
+    read: Reader
+
+    def __call__(self, batches: Batches) -> Batches:
+        with carried():
+            _, state, kernel = self.group.opened()
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    part = self.ranges[number]
+                    yield from shares(kernel.map(part, self.read(part)), state.shards)
+
+
+def shares(result: SlotResult, shards: int) -> Batches:
+    """A map's result as rows (shard, blob), one for every shard."""
+    for shard, share in enumerate(result.of_shards(shards)):
+        yield pa.record_batch(
+            [pa.array([shard], pa.int32()), pa.array([encode(share)], pa.binary())], ["shard", "blob"]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FoldShards:
+    """Rows are the shares of one or several shards, from every map."""
+
+    group: Group
+    epoch: EpochPlan
+
+    def __call__(self, batches: Batches) -> Batches:
+        by_shard: dict[int, list[SlotResult]] = {}
+        for batch in batches:
+            for shard, blob in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
+                by_shard.setdefault(shard, []).append(decode(blob))
+        with carried():
+            plan, state, _ = self.group.opened()
+            for shard, results in sorted(by_shard.items()):
+                fresh = fold(plan, state, shard, self.epoch, outcome_of(self.epoch, results), results)
+                yield _folded(shard, fresh)
+
+
+@dataclass(frozen=True, slots=True)
+class WholeEpoch:
+    """A small epoch in one task: what a shuffle and a second stage would cost is more than the work."""
+
+    group: Group
+    epoch: EpochPlan
+    read: Reader
+
+    def __call__(self, batches: Batches) -> Batches:
+        with carried():
+            plan, state, kernel = self.group.opened()
+            for _ in batches:
+                run_epoch(plan, state, kernel, self.epoch, self.read)
+                for shard in range(state.shards):
+                    yield _folded(shard, True)
+
+
+def _folded(shard: int, fresh: bool) -> pa.RecordBatch:
+    return pa.record_batch([pa.array([shard], pa.int32()), pa.array([fresh])], ["shard", "fresh"])

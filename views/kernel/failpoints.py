@@ -1,0 +1,23 @@
+"""Places between two durable steps where a test lets the process die: CHRONICLE_FAILPOINT=name[:n], at the nth time.
+
+Nothing else in the environment changes what the program does, and without it a failpoint is one dictionary lookup.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+_WANTED = os.environ.get("CHRONICLE_FAILPOINT", "")
+_reached = 0
+
+
+def reach(name: str) -> None:
+    global _reached
+    if not _WANTED:
+        return
+    wanted, _, count = _WANTED.partition(":")
+    if name == wanted:
+        _reached += 1
+        if _reached >= int(count or 1):
+            os.kill(os.getpid(), signal.SIGKILL)
