@@ -1,4 +1,4 @@
-"""The papers' own examples with their answers (chronicle-data-model, Examples 2.1 and 2.2, §5.1, §5.3)."""
+"""The papers' own examples with their answers (chronicle-data-model, §1, Examples 2.1 and 2.2, §5.1, §5.3)."""
 
 from __future__ import annotations
 
@@ -63,6 +63,87 @@ def test_a_flight_that_is_posted_late_has_the_residence_of_its_own_day() -> None
         ),
     )
     assert column(result, "balance", "miles") == {"a": 1300}
+
+
+STATUS = """
+chronicles:
+  flights: {columns: {account: string, miles: int64, at: timestamp}, chronon: at}
+calendars: {year: {every: P1Y}}
+views:
+  status:
+    from: flights
+    group_by: account
+    select: {miles: sum(miles)}
+    period: {calendar: year}
+    derive:
+      status: "case when miles >= 100000 then 'gold' when miles >= 50000 then 'silver' else 'bronze' end"
+"""
+
+
+def test_premier_status_is_of_the_miles_of_a_year() -> None:
+    result = outcome(
+        STATUS, _flight("2025-12-31", 60_000), _flight("2026-01-01", 40_000), _flight("2026-06-01", 60_000)
+    )
+    assert by_start(result, "status", "status") == {
+        parse_instant("2025-01-01T00:00:00Z"): "silver",
+        parse_instant("2026-01-01T00:00:00Z"): "gold",
+    }
+
+
+CELLULAR = """
+chronicles:
+  calls: {columns: {number: string, seconds: int64, at: timestamp}, chronon: at}
+relations:
+  subscriptions: {key: number, columns: {number: string, customer: string, since: timestamp}}
+calendars:
+  billing: {every: P1M, anchor: subscriptions.since}
+views:
+  this_month:
+    from: calls
+    join: {subscriptions: calls.number = subscriptions.number}
+    group_by: calls.number
+    select: {seconds: sum(seconds)}
+    period: {calendar: billing}
+    derive: {minutes: "round(seconds / 60, 1)"}
+  since_assigned:
+    sql: |
+      SELECT c.number, s.customer, sum(c.seconds) AS seconds
+      FROM calls c JOIN subscriptions s ON c.number = s.number GROUP BY c.number, s.customer
+"""
+
+
+def _call(at: str, seconds: int) -> tuple[int, int, bytes | None]:
+    return taken(at, {"_chronicle": "calls", "number": "201", "seconds": seconds, "at": at})
+
+
+def _assigned(customer: str, since: str) -> tuple[int, int, bytes | None]:
+    change = {"number": "201", "customer": customer, "since": since, "_from": since}
+    return taken("2026-01-01T00:00:00Z", {"subscriptions": [change]})
+
+
+def test_cellular_minutes_are_of_the_billing_month_of_the_number() -> None:
+    result = outcome(
+        CELLULAR,
+        _assigned("ann", "2026-01-15T00:00:00Z"),
+        _call("2026-02-14T23:59:59Z", 90),
+        _call("2026-02-15T00:00:00Z", 600),
+        _call("2026-03-01T00:00:00Z", 33),
+    )
+    assert by_start(result, "this_month", "minutes") == {
+        parse_instant("2026-01-15T00:00:00Z"): Decimal("1.5"),
+        parse_instant("2026-02-15T00:00:00Z"): Decimal("10.6"),
+    }
+
+
+def test_cellular_minutes_since_the_number_was_assigned_are_those_of_its_present_customer() -> None:
+    result = outcome(
+        CELLULAR,
+        _assigned("ann", "2026-01-15T00:00:00Z"),
+        _call("2026-01-20T00:00:00Z", 100),
+        _assigned("bob", "2026-02-01T00:00:00Z"),
+        _call("2026-02-01T00:00:00Z", 7),
+    )
+    assert column(result, "since_assigned", "seconds") == {("201", "ann"): 100, ("201", "bob"): 7}
 
 
 PLAN = """
