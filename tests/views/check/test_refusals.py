@@ -10,13 +10,18 @@ from refusal_cases import Documented, documented, expected, paste, verdict_of
 
 from chronicle.cli.main import run
 from chronicle.definitions import load
-from views.check import ViewVerdict, check
+from views.check import Verdict, ViewVerdict, check
 from views.parse.codes import Code
 
 SECTIONS = documented()
 REFUSED = Path(__file__).with_name("refused.yaml")
 MORE = Path(__file__).with_name("refused_more.yaml")
 FURTHER = expected(MORE)
+
+
+@pytest.fixture(scope="module")
+def further() -> Verdict:
+    return check(load(MORE))
 
 
 def test_every_code_is_documented_once() -> None:
@@ -108,8 +113,8 @@ def test_a_refusal_reads_as_a_compiler_prints_it(
 
 
 @pytest.mark.parametrize("name", FURTHER)
-def test_a_view_is_refused_for_the_reasons_beside_it(name: str) -> None:
-    refusals = check(load(MORE)).views[name].refusals
+def test_a_view_is_refused_for_the_reasons_beside_it(further: Verdict, name: str) -> None:
+    refusals = further.views[name].refusals
     assert set(FURTHER[name].split()) == {fault.code for fault in refusals}
     for fault in refusals:
         verdict = paste(fault.fix, group=MORE.read_text(encoding="utf-8").split("views:\n")[0])
