@@ -48,7 +48,7 @@ def extender(view: CheckedView) -> Callable[[dict[str, Value]], None]:
     def extend(row: dict[str, Value]) -> None:
         for name, compute, scale in steps:  # in dependency order: each sees those before it
             value = compute(row)
-            row[name] = value if scale is None or value is None else shorten(cast("Decimal", value), scale)
+            row[name] = shorten(value, scale) if scale is not None and isinstance(value, Decimal) else value
 
     return extend
 
@@ -73,8 +73,8 @@ def _tiers(name: str, tiers: Tiers) -> Derivation:
             return None
         if tiers.type.kind is Kind.DOUBLE:
             return float(amount(Decimal(cast("float", value)), tiers.steps))
-        exact = amount(Decimal(cast("Decimal", value)), tiers.steps)
-        if abs(exact) >= limit:
+        exact = amount(value if isinstance(value, Decimal) else Decimal(cast("int", value)), tiers.steps)
+        if exact.copy_abs() >= limit:
             raise DerivationOverflowError(f"{name} is {exact}, more than {tiers.type} can hold", "use smaller rates")
         return exact.quantize(quantum, context=_EXACT)
 
@@ -105,11 +105,9 @@ def _quantum(scale: int) -> Decimal:
 
 def shorten(value: Decimal, scale: int) -> Decimal:
     """The same number without trailing zeros, but with at least `scale` places: 6.2800 is shown as 6.28."""
-    short = value.quantize(_quantum(scale), context=_EXACT)
-    if short == value:  # as nearly always: the rate's places say nothing
-        return short
-    places = -cast("int", value.normalize(_EXACT).as_tuple().exponent)
-    return value.quantize(Decimal(1).scaleb(-max(places, scale)), context=_EXACT)
+    while (short := value.quantize(_quantum(scale), context=_EXACT)) != value:
+        scale += 1
+    return short
 
 
 def _shown_scales(view: CheckedView) -> dict[str, int]:

@@ -74,10 +74,20 @@ def _strict(function: Callable[..., Any], *operands: Expression) -> Evaluator:
     if len(inner) == 1:
         (only,) = inner
         return lambda row: None if (value := only(row)) is None else function(value)
+    if len(inner) == 2:
+        return _strict_pair(function, *inner)
 
     def evaluate(row: Row) -> Any:
         values = [each(row) for each in inner]
         return None if None in values else function(*values)
+
+    return evaluate
+
+
+def _strict_pair(function: Callable[..., Any], left: Evaluator, right: Evaluator) -> Evaluator:
+    def evaluate(row: Row) -> Any:
+        a, b = left(row), right(row)
+        return None if a is None or b is None else function(a, b)
 
     return evaluate
 
