@@ -242,6 +242,7 @@ class Shard:
         committed_at: int | None = None,
     ) -> bool:
         """Runs the epoch's work and commits it durably with its outcome; False where the shard has it already."""
+        self.environment.env.reader_check()  # a reader that was killed would keep old pages for ever
         while True:
             try:
                 return self._attempt(epoch, outcome, work, committed_at)

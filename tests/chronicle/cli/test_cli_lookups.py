@@ -7,6 +7,7 @@ import io
 import json
 import subprocess
 import sys
+import threading
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -130,6 +131,20 @@ def test_a_lookup_that_has_no_answer_says_why_with_its_exit_code(
 
 def test_get_after_a_token_answers_once_it_is_reflected(shell: Shell) -> None:
     assert shell.json("get", "usage", "caller=c1", "--after", "journal:6", "--wait", "0s")["values"] == VALUES
+
+
+def test_get_after_a_token_waits_for_the_state_of_a_job_that_is_starting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    project = project_in(tmp_path)
+    codes: list[int] = []
+    arguments = ["get", "totals", "caller=c1", "--after", "journal:0", "--wait", "60s"]
+    waiting = threading.Thread(target=lambda: codes.append(run(arguments)))
+    waiting.start()
+    Calls(project).call("c1", MARCH).commit()
+    waiting.join(60)
+    assert codes == [0]
 
 
 def test_scan_as_json_lines_has_a_row_a_line_without_as_of(shell: Shell) -> None:

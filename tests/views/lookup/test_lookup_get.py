@@ -237,3 +237,16 @@ def test_keys_of_every_type_are_taken_as_values_and_as_text() -> None:
     for wrong in ({"i": "5.5"}, {"b": "yes"}, {"t": "2026-03-01"}, {"y": "March"}, {"m": "1.555"}, {"m": "x"}):
         with pytest.raises(UsageError, match=r"is no|has no offset"):
             reader.read(values | wrong)
+
+
+@pytest.mark.parametrize("at", [date(2026, 3, 1), 1.5, True, datetime(2026, 3, 1), 1 << 80, "2026-03-01"])
+def test_what_is_no_instant_is_refused_and_never_taken_for_now(calls: Calls, at: object) -> None:
+    calls.call("c1", "2026-03-17T10:00:00Z").commit()
+    with pytest.raises(UsageError, match=r"is no instant|has no zone|offset"):
+        calls.lookups()["usage"].get(caller="c1", at=at)
+
+
+def test_a_token_of_a_partition_that_the_job_has_not_met_is_not_yet(calls: Calls) -> None:
+    calls.call("c1", "2026-03-17T10:00:00Z").commit()
+    with pytest.raises(NotYetError):
+        calls.lookups()["usage"].get(caller="c1", after="journal-1:0")

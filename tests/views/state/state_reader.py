@@ -1,13 +1,15 @@
-"""A process that reads a state while another writes it: `state_reader.py DIRECTORY LAST_EPOCH | asked`,
+"""A process that reads a state while another writes it: `state_reader.py DIRECTORY LAST_EPOCH | asked | held`,
 with the tree on the PYTHONPATH.
 
 Up to LAST_EPOCH it reads as fast as it can, checks that each moment is whole and none is older than the one before,
-and prints how many epochs it saw. `asked` prints the epoch for each line on stdin.
+and prints how many epochs it saw. `asked` prints the epoch for each line on stdin, `held`
+keeps one moment until it is killed.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 from pathlib import Path
 
 from state_cases import CUSTOMERS, TOTALS, VIEWS, values_of
@@ -29,6 +31,10 @@ def read(state: State) -> int:
 
 def main(directory: Path, until: str) -> None:
     state = State.open(directory, VIEWS, [CUSTOMERS])
+    if until == "held":
+        with state.shard(0).read():
+            print("held", flush=True)
+            threading.Event().wait()
     if until == "asked":
         for _ in sys.stdin:
             print(read(state), flush=True)

@@ -65,6 +65,21 @@ def test_a_committed_epoch_is_what_another_process_reads_next(tmp_path: Path) ->
         reader.stdin.close()
 
 
+@pytest.mark.slow
+def test_a_reader_that_was_killed_does_not_keep_old_pages(tmp_path: Path) -> None:
+    state = prepare(tmp_path)
+    write_epoch(state, 1)
+    command = [sys.executable, str(READER), str(tmp_path), "held"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as reader:
+        assert reader.stdout is not None
+        assert reader.stdout.readline() == "held\n"
+        environment = state.shard(0).environment.env
+        assert str(reader.pid) in environment.readers()
+        reader.kill()
+    write_epoch(state, 2)
+    assert str(reader.pid) not in environment.readers()
+
+
 def test_a_row_is_what_its_epoch_says(tmp_path: Path) -> None:
     """The law that the reader process checks, in this one."""
     state = prepare(tmp_path)
