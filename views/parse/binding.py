@@ -40,7 +40,7 @@ def bound(node: exp.Expr, scope: Scope, report: Report) -> Expression | None:
 def bound_condition(node: exp.Expr, scope: Scope, report: Report) -> Expression | None:
     condition = bound(node, scope, report)
     if condition is not None and condition.type != BOOL:
-        what = f"a condition was expected, and this is a {condition.type}"
+        what = f"a condition was expected, and this is of type {condition.type}"
         report.add(Code.NOT_A_CONDITION, what, spot_of(node), dropping(node))
         return None
     return condition

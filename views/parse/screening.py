@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from views.aggregates import AGGREGATES
 from views.parse.binding import REFUSED, refuse
-from views.parse.calls import called, has_call
+from views.parse.calls import CALLED, called, has_call
 from views.parse.catalog import Catalog
 from views.parse.codes import Code
 from views.parse.edits import drop, group_by_plain_columns
@@ -78,7 +78,8 @@ def screen(tree: exp.Expr, catalog: Catalog, report: Report) -> None:
 
 
 def _shown(node: exp.Expr) -> str:
-    return f"{called(node)}()" if isinstance(node, exp.Anonymous) else written(node)[:60]
+    named = isinstance(node, exp.Anonymous) or CALLED in node.meta
+    return f"{called(node)}()" if named else written(node)[:60]
 
 
 def _pop(node: exp.Expr) -> Repair:

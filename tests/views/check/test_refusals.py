@@ -120,3 +120,9 @@ def test_a_view_is_refused_for_the_reasons_beside_it(further: Verdict, name: str
         verdict = paste(fault.fix, group=MORE.read_text(encoding="utf-8").split("views:\n")[0])
         assert verdict.views
         assert set(verdict.admitted) == set(verdict.views)
+
+
+@pytest.mark.parametrize("call", ["random()", "rand()", "uuid()", "gen_random_uuid()", "now()", "getdate()"])
+def test_a_function_is_refused_by_the_name_that_was_written(judge: Callable[[str], ViewVerdict], call: str) -> None:
+    (fault,) = judge(f"SELECT caller, count(*) AS n FROM calls WHERE {call} IS NULL GROUP BY caller").refusals
+    assert f"'{call}'" in fault.what
