@@ -1,0 +1,48 @@
+"""docs/deployment.md, tried line by line as a new user would."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_lines import ROOT
+
+PAGE = (ROOT / "docs" / "deployment.md").read_text()
+BIN = Path(sys.executable).parent
+DONE_ALREADY = ("make setup", "export PATH=")
+
+
+def lines_of(section: str, *containing: str) -> list[str]:
+    """The shell lines of a section; of the blocks that hold all of these words, where some are given."""
+    (text,) = re.findall(rf"^## {re.escape(section)}\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE)
+    blocks = re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    chosen = [block for block in blocks if all(word in block for word in containing)]
+    assert chosen, f"no block of '{section}' has {containing}"
+    return [line for block in chosen for line in block.splitlines() if not line.startswith(DONE_ALREADY)]
+
+
+def shell(lines: list[str], where: Path, **environment: str) -> str:
+    path = f"{BIN}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", "\n".join(lines)],
+        cwd=where,
+        env={**os.environ, "PATH": path, **environment},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_the_laptop_answers_with_the_bills_of_three_months(tmp_path: Path) -> None:
+    said = shell(lines_of("1. A laptop"), tmp_path)
+    assert re.findall(r"period +(\S+)", said) == ["2026-01", "2026-02", "2026-03"]
+    assert "applied 413" in said
