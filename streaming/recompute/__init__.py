@@ -8,10 +8,10 @@ algebra.py      a node       -> Spark SQL                                       
 aggregates.py   an aggregate -> Spark SQL's own function, or the parts that it needs
 periods.py      an append    -> the periods that it counts in                                      (§5.1)
 rows.py         a view       -> its rows
-stored.py, compare.py, recompute.py   those of the state, and how they differ
+stored.py, compare.py, comparison.py  those of the state, and how they differ
 """
 
 from streaming.recompute.compare import Difference
-from streaming.recompute.recompute import Compared, Report, recompute
+from streaming.recompute.comparison import Compared, Report, recompute
 
 __all__ = ["Compared", "Difference", "Report", "recompute"]

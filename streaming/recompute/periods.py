@@ -8,6 +8,7 @@ workers, from the versions that the append knew. `booking` gives a table with on
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
@@ -135,10 +136,11 @@ def _book_of_key(
 ) -> Callable[[Rows, Rows], Rows]:
     def book(asked: Rows, stated: Rows) -> Rows:
         changes = sorted(stated, key=lambda change: (change["@place"], change["@nth"]))
+        places = [change["@place"] for change in changes]
         calendars: dict[int, Calendar | None] = {}
         booked: Rows = []
         for append in asked:
-            known = len(changes) if corrects else sum(change["@place"] <= append["@place"] for change in changes)
+            known = len(changes) if corrects else bisect_right(places, append["@place"])
             if known not in calendars:
                 calendars[known] = _calendar(calendar, changes[:known])
             if (own := calendars[known]) is not None:

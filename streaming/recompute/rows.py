@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 
 from chronicle.types import Value
@@ -48,21 +49,31 @@ def rows_of(view: CheckedView, tables: Tables, clock: int | None, since: Mapping
     """`clock` is the least of the slots' (for expiry), None while some slot has none. `since` are, by slot, the offsets
     from which on the view was there."""
     chronicle = AlgebraWriter(tables.definition, _seen(since or {})).sql(view.summary.input)
-    found = Rows()
-    source = chronicle
+    if view.period is None:
+        return _summarised(view, tables, chronicle, clock)
+    booked = booking(view.period, chronicle, tables)
+    table = booked.table.persist(StorageLevel.MEMORY_AND_DISK)
+    table.createOrReplaceTempView("booked")
+    try:
+        source = _in_periods(chronicle, booked.key)
+        found = _summarised(view, tables, f"SELECT * FROM ({source}) WHERE `@start` IS NOT NULL", clock)
+        found.late = _late(tables, source)
+    finally:
+        table.unpersist()
+    return found
+
+
+def _summarised(view: CheckedView, tables: Tables, source: str, clock: int | None) -> Rows:
+    """One row a group (Definition 4.3), without those whose period is expired. The group of all tuples has a column of
+    its own, so that without keys there is a row only once there is a tuple."""
     group = ["`@all`", *(f"`@k{at}`" for at in range(len(view.summary.keys)))]
     kept: list[str] = []
     if view.period is not None:
-        booked = booking(view.period, chronicle, tables)
-        booked.table.createOrReplaceTempView("booked")
-        source = _in_periods(chronicle, booked.key)
         group += ["`@start`", "`@end`"]
         kept.append("max_by(`@expires`, sn) AS `@expires`")
-        found.late = _late(tables, source)
-        source = f"SELECT * FROM ({source}) WHERE `@start` IS NOT NULL"
     keyed = with_keys(f"SELECT *, 0 AS `@all` FROM ({source})", view.summary.keys)
-    query = tables.session.sql(over_groups(keyed, group, kept, view.summary.aggregates))
-    for row in _collected(query):
+    found = Rows()
+    for row in _collected(tables.session.sql(over_groups(keyed, group, kept, view.summary.aggregates))):
         expires = row.get("@expires")
         if clock is None or expires is None or clock < expires:
             _finish(view, row, found)

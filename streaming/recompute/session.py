@@ -1,15 +1,14 @@
-"""A Spark session for one batch answer: quiet, without a UI, and gone afterwards."""
+"""A Spark session for one batch answer, gone afterwards."""
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
 from chronicle.expressions import SPARK_SETTINGS
+from streaming.session import open_session
 
 
 @contextmanager
@@ -18,19 +17,7 @@ def batch_session(master: str = "local[*]") -> Iterator[SparkSession]:
     if (running := SparkSession.getActiveSession()) is not None:
         yield running
         return
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    if master.startswith("local"):
-        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = (
-        SparkSession.builder.master(master)
-        .appName("chronicle recompute")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.log.level", "OFF")
-    )
-    for name, value in SPARK_SETTINGS.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
+    session = open_session(master, "recompute", settings=SPARK_SETTINGS)
     try:
         yield session
     finally:

@@ -24,6 +24,8 @@ from streaming.recompute.decoding import chronicle_column, decoded, relation_col
 
 FOREVER = (1 << 63) - 1
 
+_PARTITIONS_A_CORE = 4
+
 
 def chronicle_table(name: str) -> str:
     return f"chronicle_{name}"
@@ -56,6 +58,8 @@ def session_of(spark: SparkSession) -> SparkSession:
     for name, value in SPARK_SETTINGS.items():
         session.conf.set(name, value)
     session.conf.set("spark.sql.caseSensitive", "true")
+    session.conf.set("spark.sql.adaptive.enabled", "true")
+    session.conf.set("spark.sql.shuffle.partitions", str(_PARTITIONS_A_CORE * spark.sparkContext.defaultParallelism))
     register_functions(session)
     return session
 

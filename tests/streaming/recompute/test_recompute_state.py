@@ -13,8 +13,10 @@ from generators.kernels import run_kernels
 
 from calendars import parse_instant
 from chronicle.cli.main import run
+from chronicle.errors import NotFoundError
 from chronicle.journal import Journal, Record
 from chronicle.project import Project
+from views.lookup import UnknownViewError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -168,6 +170,19 @@ def test_what_is_no_longer_retained_is_said_and_the_rest_is_compared(group: Grou
     assert "only periods that start after 2026-" in views["usage"]["note"]
 
 
+def test_a_view_that_was_added_later_is_compared_from_there_on(group: Group) -> None:
+    records = group.records()
+    group.fold(records)
+    meta = group.directory / ".chronicle" / "meta.json"
+    stated = json.loads(meta.read_bytes())
+    stated["views"]["totals"]["since"] = {"0": 3}
+    meta.write_text(json.dumps(stated))
+    totals = group.ask("--json", "totals").json["views"]["totals"]
+    (found,) = totals["differences"]  # the state has all of c1's calls, the batch those from append 3 on
+    assert found["key"] == {"caller": "c1"}
+    assert found["columns"]["calls"] == {"view": 4, "batch": 2}
+
+
 def test_a_state_of_another_journal_is_refused(group: Group, capsys: pytest.CaptureFixture[str]) -> None:
     records = group.records()
     group.fold([*records, replace(records[-1], offset=len(records))])
@@ -176,6 +191,6 @@ def test_a_state_of_another_journal_is_refused(group: Group, capsys: pytest.Capt
     assert "was not made from the journal" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("view", "code"), [("usage", 4), ("usag", 2)])
+@pytest.mark.parametrize(("view", "code"), [("usage", NotFoundError.exit_code), ("usag", UnknownViewError.exit_code)])
 def test_without_a_state_or_a_view_nothing_is_started(group: Group, view: str, code: int) -> None:
     assert group.ask(view).code == code
