@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import IO, TYPE_CHECKING, Any
 
-from chronicle.types import Value
+from chronicle.types import Kind, Value
 
 if TYPE_CHECKING:
     from views.lookup import Row, View
@@ -20,6 +20,8 @@ _PERIOD = ("period", "period_start", "period_end", "period_state")
 _BATCH = 10_000
 _MEASURED = 500
 """Rows of a table that decide how wide its columns are."""
+
+_NUMBERS = {Kind.INT64, Kind.DOUBLE, Kind.DECIMAL}
 
 
 def write_jsonl(view: View, rows: Iterable[Row], out: IO[bytes]) -> None:
@@ -38,12 +40,15 @@ def write_csv(view: View, rows: Iterable[Row], out: IO[bytes]) -> None:
 
 
 def write_table(view: View, rows: Iterable[Row], out: IO[bytes]) -> None:
+    """Numbers to the right, the rest to the left."""
     header = _header(view)
+    numbers = {column.name for column in view.schema.columns if column.type.kind in _NUMBERS}
+    placed = [str.rjust if name in numbers else str.ljust for name in header]
     lines = (["" if cell is None else str(cell) for cell in _cells(row)] for row in rows)
     first = list(islice(lines, _MEASURED))
     widths = [max(map(len, column)) for column in zip(header, *first, strict=True)]
     for line in chain([header, ["-" * width for width in widths]], first, lines):
-        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        cells = (place(cell, width) for place, cell, width in zip(placed, line, widths, strict=True))
         out.write("  ".join(cells).rstrip().encode() + b"\n")
 
 

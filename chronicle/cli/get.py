@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from chronicle.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from chronicle.project import Project
-    from views.lookup import Row, Views
+    from views.lookup import Row, View, Views
 
 _POLL_SECONDS = 0.05
 
@@ -59,11 +60,18 @@ def command(
     if as_json:
         output.json_line({"rows": [row.to_json() for row in rows]} if everything else rows[0].to_json())
         return
-    for number, row in enumerate(rows):
-        if number:
-            output.result("")
-        for line in row_lines(row):
-            output.result(line)
+    for line in _table(views[view], rows) if everything else row_lines(rows[0]):
+        output.result(line)
+
+
+def _table(view: View, rows: list[Row]) -> Iterator[str]:
+    """Every row of the key for people, the periods one below another."""
+    from chronicle.cli.formats import write_table
+
+    text = io.BytesIO()
+    write_table(view, rows, text)
+    yield text.getvalue().decode().rstrip("\n")
+    yield _as_of(rows[0], "as of")
 
 
 def _rows(
@@ -112,8 +120,12 @@ def row_lines(row: Row) -> Iterator[str]:
         yield f"  {'period'.ljust(width)}  {bounds}"
     for name, value in shown["values"].items():
         yield f"  {name.ljust(width)}  {_text(value)}"
-    as_of = shown["as_of"]
-    yield click.style(f"  {'as of'.ljust(width)}  {as_of['clock']}, committed {as_of['age_ms']} ms ago", dim=True)
+    yield _as_of(row, f"  {'as of'.ljust(width)} ")
+
+
+def _as_of(row: Row, heading: str) -> str:
+    as_of = row.to_json()["as_of"]
+    return click.style(f"{heading} {as_of['clock']}, committed {as_of['age_ms']} ms ago", dim=True)
 
 
 def _text(value: object) -> str:

@@ -167,6 +167,16 @@ def test_scan_as_csv_has_a_header_and_exact_decimals(shell: Shell) -> None:
     assert [(row["caller"], row["due"]) for row in rows] == [("a=b & ü/☎", "0.00"), ("c1", "25.12")]
 
 
+def test_get_all_shows_people_the_periods_one_below_another(shell: Shell) -> None:
+    code, out, _ = shell("get", "usage", "caller=c1", "--all")
+    header, _, *rows, as_of = out.splitlines()
+    assert code == 0
+    assert header.split() == HEADER.split(",")
+    assert [row.split()[1] for row in rows] == ["2026-01", "2026-02", "2026-03"]
+    assert {len(row) for row in rows} == {len(header)}  # numbers end where their heading does
+    assert as_of.startswith("as of ")
+
+
 def test_scan_as_a_table_has_aligned_columns(shell: Shell) -> None:
     _, out, _ = shell("scan", "totals")
     assert [line.split() for line in out.splitlines()] == [
