@@ -11,21 +11,24 @@ from collections.abc import Iterable
 
 
 class CalendarError(ValueError):
-    """Refused, with the reason; `path` leads to the offending value inside the spec."""
+    """Refused, with the reason; `path` leads to the offending value inside the spec, or `at_key` to its key."""
 
-    def __init__(self, what: str, why: str = "", fix: str = "", path: tuple[str | int, ...] = ()) -> None:
-        super().__init__(what, why, fix, path)
+    def __init__(
+        self, what: str, why: str = "", fix: str = "", path: tuple[str | int, ...] = (), at_key: bool = False
+    ) -> None:
+        super().__init__(what, why, fix, path, at_key)
         self.what = what
         self.why = why
         self.fix = fix
         self.path = path
+        self.at_key = at_key
 
     def __str__(self) -> str:
         return "; ".join(part for part in (self.what, self.why, self.fix) if part)
 
     def inside(self, *keys: str | int) -> CalendarError:
         """The same error, seen from the value that holds the offending one under `keys`."""
-        return CalendarError(self.what, self.why, self.fix, (*keys, *self.path))
+        return CalendarError(self.what, self.why, self.fix, (*keys, *self.path), self.at_key)
 
 
 def suggestion(name: str, candidates: Iterable[str]) -> str:

@@ -196,7 +196,8 @@ def _choice(spec: Mapping[str, object], key: str, choices: list[str] | tuple[str
 def _no_other_keys(spec: Mapping[str, object], known: tuple[str, ...]) -> None:
     for key in spec:
         if key not in known:
-            raise CalendarError(f"unknown key '{key}'", fix=suggestion(str(key), known), path=(str(key),))
+            fix = suggestion(str(key), known)
+            raise CalendarError(f"unknown key '{key}'", fix=fix, path=(str(key),), at_key=True)
 
 
 def _under(keys: str | tuple[str | int, ...], parse: Callable[[], T]) -> T:

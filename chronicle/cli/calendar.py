@@ -85,7 +85,7 @@ def read_spec(text: str) -> Calendar:
     """The calendar of an inline spec; a fault has its place in it."""
     from calendars import CalendarError, parse_calendar
     from chronicle.definitions.document import parse_document, plain
-    from chronicle.definitions.positions import place_of
+    from chronicle.definitions.positions import key_place_of, place_of
     from chronicle.definitions.source_text import SourceText
 
     root, faults = parse_document(SourceText.of("SPEC", text))
@@ -94,7 +94,7 @@ def read_spec(text: str) -> Calendar:
     try:
         return parse_calendar(cast("dict[str, object]", plain(root)))
     except CalendarError as error:
-        place = place_of(root, error.path)
+        place = (key_place_of if error.at_key else place_of)(root, error.path)
         raise SpecError([Fault(BAD_CALENDAR, error.what, error.why, error.fix, place)]) from None
 
 

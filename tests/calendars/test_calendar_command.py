@@ -64,6 +64,13 @@ def test_a_bad_spec_is_shown_with_a_caret_and_a_fix(capsys: pytest.CaptureFixtur
     assert "did you mean 'America/New_York'?" in message
 
 
+def test_an_unknown_key_is_shown_at_the_key(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["calendar", "{every: P1M, ankor: 2025-01-31}", "--at", "2026-01-01T00:00:00Z"]) == 2
+    message = capsys.readouterr().err
+    assert "SPEC:1:14: CH209: unknown key 'ankor'" in message
+    assert "did you mean 'anchor'?" in message
+
+
 @pytest.mark.parametrize("spec", ["", "[1]", "{every: P1M", "{}", "{every: P1M, every: P1D}"])
 def test_what_is_no_calendar_is_a_usage_error(spec: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["calendar", spec, "--at", "2026-01-01T00:00:00Z"]) == 2

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,21 @@ def test_every_package_is_copied() -> None:
     copied = {word for line in instructions("COPY") for word in line.split()}
     assert packages == {"calendars", "chronicle", "views", "streaming"}
     assert packages <= copied
+
+
+def test_every_file_of_the_packages_is_installed_with_them() -> None:
+    """The image installs a wheel, not the work tree: a file that package-data leaves out would be missing only there."""
+    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["*"]
+    listed = subprocess.run(
+        ["git", "ls-files", "calendars", "chronicle", "views", "streaming"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    data = [Path(line) for line in listed.stdout.splitlines() if not line.endswith(".py")]
+    assert data
+    assert [path for path in data if not any(path.match(pattern) for pattern in patterns)] == []
 
 
 def test_stages_are_pinned_and_the_last_one_runs_without_rights() -> None:
