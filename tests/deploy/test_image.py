@@ -56,7 +56,7 @@ def test_every_package_is_copied() -> None:
 
 
 def test_every_file_of_the_packages_is_installed_with_them() -> None:
-    """The image installs a wheel, not the work tree: a file that package-data leaves out would be missing only there."""
+    """The image installs a wheel, not the work tree: what package-data leaves out would be missing only there."""
     patterns = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["*"]
     listed = subprocess.run(
         ["git", "ls-files", "calendars", "chronicle", "views", "streaming"],
