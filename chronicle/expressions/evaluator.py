@@ -104,6 +104,8 @@ def _unary(
             return _rounding(expression)
         case Cast(operand, target):
             source = operand.type
+            if source.kind is Kind.DECIMAL and target.kind is Kind.DECIMAL:
+                return lambda value: exact.fit_decimal(value, target)
             return lambda value: cast_value(value, source, target)
         case Not():
             return operator.not_
@@ -171,6 +173,8 @@ def _division(expression: Arithmetic) -> Callable[[Any, Any], Any]:
     left, right, type_ = expression.left.type, expression.right.type, expression.type
     if type_ == DOUBLE:
         return operator.truediv
+    if left.kind is Kind.INT64 and right.kind is Kind.INT64:
+        return exact.divide_whole
     return lambda a, b: exact.divide_exact(Decimal(a), Decimal(b), left, right, type_)
 
 

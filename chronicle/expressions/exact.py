@@ -21,6 +21,7 @@ _MODES = {
 }
 _INT64 = range(-(1 << 63), 1 << 63)
 _WIDEST = 10**MAX_PRECISION
+_QUOTIENT_UNIT = 10**QUOTIENT_SCALE
 
 WHOLE_DOUBLE = 2.0**52
 """From here on every double is a whole number, so that no rounding changes it."""
@@ -63,6 +64,15 @@ def divide_exact(dividend: Decimal, divisor: Decimal, left: DataType, right: Dat
     numerator, denominator = unscaled(dividend, dividend_scale), unscaled(divisor, divisor_scale)
     if abs(numerator) >= _WIDEST or abs(denominator) >= _WIDEST:
         raise overflow(f"{dividend} / {divisor}", type_)
+    return _quotient(numerator, denominator)
+
+
+def divide_whole(dividend: int, divisor: int) -> Decimal:
+    """`divide_exact` of two int64: their quotient always fits."""
+    return _quotient(dividend * _QUOTIENT_UNIT, divisor)
+
+
+def _quotient(numerator: int, denominator: int) -> Decimal:
     size = (2 * abs(numerator) + abs(denominator)) // (2 * abs(denominator))
     return Decimal(size if (numerator < 0) == (denominator < 0) else -size).scaleb(-QUOTIENT_SCALE, EXACT)
 

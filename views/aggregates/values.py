@@ -73,6 +73,8 @@ class ValueLayout:
 
     def decode(self, scalars: Sequence[Scalar]) -> Value:
         match self.type.kind:
+            case Kind.INT64 | Kind.TIMESTAMP | Kind.DOUBLE:
+                return cast("int | float", scalars[0])
             case Kind.STRING:
                 return cast("bytes", scalars[0]).decode()
             case Kind.DECIMAL:
@@ -81,8 +83,6 @@ class ValueLayout:
                 return _EPOCH + timedelta(days=cast("int", scalars[0]))
             case Kind.BOOL:
                 return bool(scalars[0])
-            case _:
-                return cast("int | float", scalars[0])
 
     def from_arrow(self, column: Any) -> tuple[Array, ...]:
         """The fields of an Arrow column of this type; null is zeros."""
