@@ -12,13 +12,24 @@ from views.kernel.partials import SlotResult
 from views.plan import GroupPlan
 from views.state import EpochPlan, State
 
+CORRECTS = "corrects"
+"""In a plan's `extra`: whether the epoch takes changes from the past."""
+
 Read = Callable[[SlotRange], pa.Table]
 
 
 def ranges_of(epoch: EpochPlan) -> list[SlotRange]:
     """What there is to map: the slots that got something, each with what it knows of the others."""
     return [
-        SlotRange(slot.slot, slot.start, slot.end, slot.high_water, slot.clock, _others(epoch, slot.slot))
+        SlotRange(
+            slot.slot,
+            slot.start,
+            slot.end,
+            slot.high_water,
+            slot.clock,
+            _others(epoch, slot.slot),
+            bool(epoch.extra.get(CORRECTS)),
+        )
         for slot in epoch.slots
         if slot.end > slot.start
     ]

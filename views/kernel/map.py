@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
 import pyarrow as pa
 
 from chronicle.appends.decode import Decoder
@@ -23,7 +24,7 @@ from views.kernel.partials import Changes, SlotResult, ViewPartials
 from views.kernel.periods import Booking, book_shared
 from views.kernel.relations import RelationIndex, in_order
 from views.kernel.view_map import Epoch, map_view
-from views.plan import GroupPlan, rule_column
+from views.plan import GroupPlan, RelationPlan, rule_column
 from views.plan.algebra_sql import chronicle_table
 from views.plan.steps import CHRONON, POS, SN
 from views.state import Quarantined, State, encode_keys
@@ -34,7 +35,8 @@ _INSTANTS = pa.timestamp("us", "UTC")
 @dataclass(frozen=True, slots=True)
 class SlotRange:
     """What a map works on: offsets [start, end) of a slot, its high water and clock before them, and the largest clock
-    of the other slots as of the last epoch."""
+    of the other slots as of the last epoch. `corrects`: a change from the past is taken where its relation says so,
+    since the whole chronicle is there to repair its views from."""
 
     slot: int
     start: int
@@ -42,6 +44,7 @@ class SlotRange:
     high_water: int
     clock: int | None
     others_clock: int | None = None
+    corrects: bool = False
 
 
 class MapKernel:
@@ -52,6 +55,7 @@ class MapKernel:
         self._state = state
         self._decoder = Decoder(plan.group)
         self._engine = Engine()
+        self._rejecting = {name: _rejecting(relation) for name, relation in plan.relations.items()}
         self._empty = {name: self._empty_table(name) for name in plan.group.chronicles}
 
     def map(self, part: SlotRange, messages: pa.Table) -> SlotResult:
@@ -62,7 +66,7 @@ class MapKernel:
             decoded,
             messages.column("timestamp").to_numpy(),
             offsets < part.high_water,
-            self._plan.relations,
+            self._plan.relations if part.corrects else self._rejecting,
             self._plan.max_skew,
             NO_CLOCK if part.clock is None else part.clock,
             NO_CLOCK if part.others_clock is None else part.others_clock,
@@ -72,6 +76,8 @@ class MapKernel:
             partials, late, counters = self._views(decoded, admission, sns)
         finally:
             self._engine.clear()
+        for name, count in self._corrections(part, admission).items():
+            counters[corrections(name)] = count
         quarantine = [*_refused(admission, sns, messages), *_late(late, sns, messages)]
         lates = len(set().union(*(places.tolist() for places, _ in late.values())))
         fates = Counter(refusal.fate for refusal in admission.refused.values())
@@ -158,6 +164,18 @@ class MapKernel:
         own = [pa.field(c.name, arrow_type(c.type)) for c in self._plan.group.chronicles[name].schema.columns]
         return pa.schema([*implicit, *starts, *own]).empty_table()
 
+    def _corrections(self, part: SlotRange, admission: Admission) -> dict[str, int]:
+        """How many admitted changes reach back before the clock, by relation: their views have to be repaired."""
+        found: dict[str, int] = {}
+        others = NO_CLOCK if part.others_clock is None else part.others_clock
+        for name, table in admission.changes.items():
+            if self._plan.relations[name].retroactive == "correct" and table.num_rows:
+                clocks = np.maximum(admission.clocks[table.column(AT).to_numpy()], others)
+                back = int(((clocks != NO_CLOCK) & (table.column(SINCE).to_numpy() <= clocks)).sum())
+                if back:
+                    found[name] = back
+        return found
+
     def _changes(self, relation: str, table: pa.Table, sns: Int64s) -> Changes:
         layout = self._plan.relations[relation].layout
         ordered = in_order(table)
@@ -169,6 +187,15 @@ class MapKernel:
             ordered.column(GONE).to_numpy(zero_copy_only=False),
             ordered.select([column.name for column in layout.columns]),
         )
+
+
+def corrections(relation: str) -> str:
+    """The ledger's counter of retroactive changes that were admitted."""
+    return f"corrections:{relation}"
+
+
+def _rejecting(relation: RelationPlan) -> RelationPlan:
+    return replace(relation, retroactive="reject") if relation.retroactive == "correct" else relation
 
 
 def _closed(view: str) -> str:

@@ -15,7 +15,7 @@ from views.algebra import Chronicle
 from views.algebra.traversal import nodes
 from views.checked import CheckedView, PeriodRule
 from views.plan.algebra_sql import AlgebraCompiler, is_compound, partial_columns
-from views.plan.steps import END, START, Step, quoted
+from views.plan.steps import END, START, Finish, Step, quoted
 from views.state import RelationLayout, ViewLayout, layout_of
 
 
@@ -49,6 +49,12 @@ class ViewPlan:
     period: PeriodRule | None
     rule: int | None
     keyed: KeyedRows | None
+
+    @property
+    def relations(self) -> frozenset[str]:
+        """The relations that decide the view's rows."""
+        joined = {step.relation for step in self.steps if not isinstance(step, Finish)}
+        return frozenset(joined | ({self.keyed.relation} if self.keyed else set()))
 
     @property
     def key_columns(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ function, the key encoding and the row layout belong to the format: a newer one 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -52,6 +52,8 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Meta:
+    """`corrected`: by view how many retroactive changes of its relations its rows have been repaired for."""
+
     group: str
     shards: int
     store: Literal["embedded", "delta"]
@@ -62,6 +64,7 @@ class Meta:
     relations: Mapping[str, Registered] = field(default_factory=dict)
     slots: tuple[Slot, ...] = ()
     next_id: int = 1
+    corrected: Mapping[str, int] = field(default_factory=dict)
     format: int = FORMAT
 
 
@@ -123,6 +126,15 @@ def register(
     if next_id > MAX_IDS:
         raise ChronicleError("a state has at most 65,535 views and relations over its life", "start a new state")
     return replace(meta, views=known_views, relations=known_relations, next_id=next_id)
+
+
+def with_new_ids(meta: Meta, views: Iterable[str]) -> Meta:
+    """The meta in which these views have ids that were never used: for rows built anew beside the old ones."""
+    known, next_id = dict(meta.views), meta.next_id
+    for name in views:
+        known[name] = Registered(next_id, known[name].fingerprint)
+        next_id += 1
+    return replace(meta, views=known, next_id=next_id)
 
 
 def register_slots(meta: Meta, topics: Mapping[str, int]) -> Meta:

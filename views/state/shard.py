@@ -30,7 +30,7 @@ import pyarrow as pa
 
 from chronicle.errors import ChronicleError
 from views.state.environment import Environment
-from views.state.keys import NO_PERIOD, row_prefix, split_row_key
+from views.state.keys import NO_PERIOD, row_prefix, split_row_key, view_prefix
 from views.state.layout import PERIOD_END, Periods, ViewLayout
 from views.state.partials import sorted_partials
 from views.state.snapshot import (
@@ -165,6 +165,14 @@ class ShardTransaction:
             header = orjson.dumps({"reason": each.reason, "view": each.view})
             self._txn.put(key, HEADER.pack(len(header)) + header + each.body, db=self._db.quarantine)
 
+    def drop(self, identity: int) -> None:
+        """Deletes every row and period that is stored under an id."""
+        prefix = view_prefix(identity)
+        for database in (self._db.rows, self._db.periods):
+            cursor = self._txn.cursor(database)
+            while cursor.set_range(prefix) and cursor.key().startswith(prefix):
+                cursor.delete()
+
     def expire(self, view: str, expired: Callable[[int, int], bool], limit: int) -> int:
         """Deletes rows of the oldest periods as long as `expired(start, end)` holds, at most `limit` of them, and says
         how many. What is left over goes in a later epoch; lookups judge by the clock and do not wait for it."""
@@ -250,6 +258,21 @@ class Shard:
                 self.environment.grow()
             except lmdb.Error as error:
                 raise _explained(error, self) from error
+
+    def extend(self, work: Callable[[ShardTransaction], None]) -> None:
+        """Adds rows outside of any epoch, for views that nobody reads yet; durable, and counted."""
+        while True:
+            try:
+                with self.environment.begin(write=True) as transaction:
+                    control = self.environment.databases.control
+                    shard = ShardTransaction(transaction, self.environment, self.registry)
+                    work(shard)
+                    held = transaction.get(TALLY, db=control)
+                    tally = add_outcome(decode_tally(held) if held else Tally(), Outcome({}), shard.added)
+                    transaction.put(TALLY, encode_tally(tally), db=control)
+                return
+            except lmdb.MapFullError:
+                self.environment.grow()
 
     def _attempt(
         self, epoch: int, outcome: Outcome, work: Callable[[ShardTransaction], None], committed_at: int | None

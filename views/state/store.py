@@ -18,7 +18,7 @@ from views.state.arrow_keys import shards_of
 from views.state.environment import MAP_SIZE, close_environment, environment
 from views.state.epochs import EpochLog
 from views.state.layout import RelationLayout, ViewLayout
-from views.state.meta import Meta, Slot, drift, new_meta, read_meta, register, register_slots, write_meta
+from views.state.meta import Meta, Slot, drift, new_meta, read_meta, register, register_slots, with_new_ids, write_meta
 from views.state.shard import Shard
 from views.state.snapshot import Registry
 from views.state.standing import Standing
@@ -85,6 +85,21 @@ class State:
     def with_slots(self, new: Iterable[Slot]) -> State:
         """For the job: the same state with further topic-partitions registered, durably."""
         wanted = replace(self.meta, slots=(*self.meta.slots, *(slot for slot in new if slot not in self.meta.slots)))
+        write_meta(self.directory, wanted)
+        return replace(self, meta=wanted)
+
+    def with_new_ids(self, views: Iterable[str]) -> State:
+        """The same state where these views are still to be built, under new ids. The ids are taken durably; readers see
+        the old rows until `adopt`."""
+        wanted = with_new_ids(self.meta, views)
+        write_meta(self.directory, replace(self.meta, next_id=wanted.next_id))
+        layouts = tuple(layout for _, layout in self.registry.views.values())
+        relations = tuple(layout for _, layout in self.registry.relations.values())
+        return replace(self, meta=wanted, registry=_registry(wanted, layouts, relations))
+
+    def adopt(self, corrected: Mapping[str, int]) -> State:
+        """Makes what `with_new_ids` began the state that readers see; `corrected` as in Meta."""
+        wanted = replace(self.meta, corrected={**self.meta.corrected, **corrected})
         write_meta(self.directory, wanted)
         return replace(self, meta=wanted)
 
