@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,9 +29,10 @@ _SHOWN = 20
     metavar="N",
     help=f"Show at most so many differences a view ({_SHOWN}; JSON: all).",
 )
+@click.option("--verbose", is_flag=True, help="Show what Spark says.")
 @json_option
 @project_options
-def command(project: Project, view: str | None, master: str, limit: int | None, as_json: bool) -> int:
+def command(project: Project, view: str | None, master: str, limit: int | None, verbose: bool, as_json: bool) -> int:
     """Compares VIEW (or every view) with a batch answer by plain Spark SQL over the retained chronicle.
 
     \b
@@ -39,11 +42,12 @@ def command(project: Project, view: str | None, master: str, limit: int | None, 
     views = open_views(project)
     if view is not None:
         _ = views[view]  # says what is wrong with it before Spark starts
-    _ = views.state
+    writable = os.access(views.state.directory, os.W_OK)
     from streaming.recompute import recompute
     from streaming.recompute.session import batch_session
 
-    with batch_session(master) as spark:
+    log = views.directory / "recompute.log" if writable else Path(os.devnull)
+    with batch_session(master, None if verbose else log) as spark:
         report = recompute(views, spark, [] if view is None else [view])
     if as_json:
         output.json_line(report_json(report, limit))
