@@ -26,7 +26,7 @@ $(READY): requirements.lock pyproject.toml
 jars: setup ## Let Maven copy the Kafka and Delta jars into the cache (the embedded default needs none)
 	@sh deploy/jars.sh
 
-demo: setup ## Check a definition, append calls, show the bills and a refused view
+demo: setup ## 200,000 calls through the engine: bills, a moving sum, the ledger, a refused view
 	@$(BIN)/python examples/demo.py
 
 test: lint jars ## Everything CI runs: lint, types, import contracts, all tests

@@ -1,126 +1,112 @@
-"""The demo: a definition is checked, calls go into the journal, bills come out, and a view that would cost more every
-day is refused.
+"""The demo: a telephone company's calls become bills, and a view that would cost more every day is refused.
 
-Everything goes through the `chronicle` command, exactly as a user would type it, in the directory `demo/`. The bills
-are those of the reference evaluator, which reads the whole journal; the streaming job will keep the same ones.
+Everything goes through the `chronicle` command, as a user would type it, in the directory `demo/`: a definition is
+checked, calls and changes of customers are appended, Spark drains them into the views, and lookups answer.
 """
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import telecom_load as load
 from rich.console import Console
-from rich.table import Table
 
-import chronicle as chronicle_package
-from calendars import format_instant
-from chronicle.journal import Journal
-from views.reference import Outcome, Record, evaluate
-
-CALLS = 6_000
-CUSTOMERS = 50
-BEGIN, MIDDLE, END = (datetime(2026, month, day, tzinfo=UTC) for month, day in ((1, 2), (3, 10), (5, 20)))
-DIRECTORY = Path("demo")
-CHRONICLE = Path(sys.executable).with_name("chronicle")
+CALLS = 200_000
+BEGIN, MIDDLE, END = (datetime(2026, month, day, tzinfo=UTC) for month, day in ((1, 2), (2, 17), (3, 29)))
+CHRONICLE = Path(sys.executable).with_name("chronicle").absolute()
 
 REFUSED = """
-  pairs:                       # who called each other: every new call would have to meet every old one
+  pairs:                       # who calls whom back: every new call would have to meet every old one
     sql: |
       SELECT a.caller, count(*) AS pairs
       FROM calls a JOIN calls b ON a.callee = b.caller
       GROUP BY a.caller
 """
 
-console = Console(highlight=False)
+console = Console(highlight=False, soft_wrap=True)
 
 
-def main() -> None:
-    shutil.rmtree(DIRECTORY, ignore_errors=True)
-    tell("A definition: one chronicle, one relation with versions, four views over three billing calendars")
-    chronicle("init", str(DIRECTORY), "--example", "telecom", directory=Path())
-    chronicle("check")
+def main(directory: Path, calls: int) -> None:
+    began = time.monotonic()
+    shutil.rmtree(directory, ignore_errors=True)
+    shell = Shell(directory)
+    customers = max(50, calls // 50)
+    mover = load.number(load.moved(customers)[0])
 
-    tell("Billing months in New York: one of them is an hour short, one an hour long")
-    chronicle("calendar", "month", "--from", "2026-01-01T05:00:00Z", "--to", "2026-06-01T04:00:00Z")
+    tell("A definition: one chronicle, a relation with versions, three billing calendars, four views")
+    shell.run("init", str(directory), "--example", "telecom", within=Path(), quiet=True)
+    shell.run("check")
 
-    tell(f"{CALLS:,} calls of {CUSTOMERS} customers; some are malformed or late, one customer moves in the middle")
-    half = CALLS // 2
-    feed("upsert", "customers", load.customers(CUSTOMERS))
-    feed("append", "calls", load.calls(half, CUSTOMERS, BEGIN, MIDDLE, seed=1))
-    feed("upsert", "customers", load.moves(CUSTOMERS, MIDDLE + timedelta(days=1)))
-    feed("append", "calls", load.calls(CALLS - half, CUSTOMERS, MIDDLE, END, seed=2))
+    tell(f"{calls:,} calls over three months by {customers:,} customers in two zones; some customers move on the way")
+    shell.feed("upsert", "customers", "customers", load.customers(customers))
+    shell.feed("append", "calls", "winter", load.calls(calls // 2, customers, BEGIN, MIDDLE, seed=1))
+    shell.feed("upsert", "customers", "moves", load.moves(customers, MIDDLE + timedelta(days=1)))
+    shell.feed("upsert", "customers", "too-late", list(load.moves(customers, BEGIN))[:1])
+    shell.feed("append", "calls", "spring", load.calls(calls - calls // 2, customers, MIDDLE, END, seed=2))
 
-    outcome, caller = bills(), load.number(7)
-    tell(f"The bill of {caller}, by calendar month in New York; the discount is tiered")
-    show(outcome, "bill", caller)
-    tell("The same calls by the customer's own billing cycle, in the customer's own zone")
-    show(outcome, "cycle_bill", caller)
-    fates = {name: sum(count[name] for count in outcome.fates.values()) for name in ("applied", "late", "malformed")}
-    tell("What happened to every append")
-    console.print("  ".join(f"{name} {count:,}" for name, count in fates.items()))
+    tell("Structured Streaming keeps every view current; --once drains what is there and stops")
+    shell.run("run", "--once")
+
+    tell(f"The bill of {mover} by month in New York: 10 % off above $10, 20 % above $25")
+    shell.run("get", "bill", f"caller={mover}", "--all")
+    tell("The same by the customer's own cycle: a move in February, to the other zone and another day of the month")
+    shell.run("get", "cycle_bill", f"caller={mover}", "--all")
+    tell("The moving sum of 30 days")
+    shell.run("get", "recent", f"caller={mover}")
+    tell("What became of every append, and why some were refused")
+    shell.run("ledger", "--limit", "4")
 
     tell("A view whose appends would cost more every day is refused, with the reason and a way out")
-    (DIRECTORY / "refused.yaml").write_text((DIRECTORY / "chronicle.yaml").read_text() + REFUSED)
-    chronicle("check", "-f", "refused.yaml", expected=3)
+    (directory / "refused.yaml").write_text((directory / "chronicle.yaml").read_text() + REFUSED)
+    shell.run("check", "-f", "refused.yaml", expected=3)
 
-    console.print("\n[bold]Go on from here:[/]")
-    console.print(f"  cd {DIRECTORY} && ../.venv/bin/chronicle explain cycle_bill")
-    console.print(f"  cd {DIRECTORY} && ../.venv/bin/chronicle calendar moving30 --at 2026-03-17T10:00:00Z")
-    console.print(f"  cd {DIRECTORY} && ../.venv/bin/chronicle doctor")
+    console.print(f"\n[bold]All of this took {time.monotonic() - began:.0f} s. Go on from here:[/]")
+    console.print(f"  cd {directory}; export PATH={CHRONICLE.parent}:$PATH")
+    for command in (
+        "chronicle explain cycle_bill        # algebra tree, class, bound, state layout, plan",
+        "chronicle recompute bill            # the same view by Spark SQL over all calls, compared row by row",
+        "chronicle serve                     # lookups over HTTP, and a page to look at",
+    ):
+        console.print(f"  {command}")
 
 
 def tell(text: str) -> None:
     console.print(f"\n[bold cyan]── {text}[/]")
 
 
-def chronicle(*arguments: str, directory: Path = DIRECTORY, expected: int = 0) -> None:
-    """Shows the command, runs it for the user's eyes, and stops the demo if it did not end as expected."""
-    console.print(f"[green]$[/] chronicle {' '.join(arguments)}")
-    code = subprocess.run([CHRONICLE.absolute(), *arguments], cwd=directory, check=False).returncode
-    if code != expected:
-        sys.exit(f"`chronicle {' '.join(arguments)}` ended with {code}, not {expected}")
+class Shell:
+    """Runs `chronicle` in the demo's directory for the user's eyes, and stops where it does not end as expected."""
 
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
 
-def feed(command: str, name: str, lines: Iterator[str]) -> None:
-    """Writes the lines beside the definition and hands the file to `append` or `upsert`."""
-    data = load.write(DIRECTORY / f"{command}-{name}.jsonl", lines)
-    chronicle(command, name, data.name)
+    def run(self, *arguments: str, within: Path | None = None, expected: int = 0, quiet: bool = False) -> None:
+        line = f"chronicle {' '.join(arguments)}"
+        console.print(f"[green]$[/] {line}")
+        code = subprocess.run(
+            [CHRONICLE, *arguments],
+            cwd=within or self._directory,
+            stdout=subprocess.DEVNULL if quiet else None,
+            check=False,
+        ).returncode
+        if code != expected:
+            sys.exit(f"`{line}` ended with {code}, not {expected}")
 
-
-def bills() -> Outcome:
-    """Every row of every view, by the reference evaluator over the whole journal."""
-    project = chronicle_package.load(DIRECTORY / "chronicle.yaml")
-    assert project.journal_path is not None
-    journal = Journal.open(project.journal_path)
-    records = [
-        Record(0, r.offset, r.timestamp, r.key, r.headers, r.value) for r in journal.read(0, journal.next_offset())
-    ]
-    return evaluate(project.definition, project.check().admitted, records)
-
-
-def show(outcome: Outcome, view: str, caller: str) -> None:
-    """The rows of one key as a table: the period, its state, and every value."""
-    mine = {key: row for key, row in outcome.rows[view].items() if key.key == (caller,)}
-    table = Table(box=None, header_style="bold")
-    for name in ("from", "to", "state"):
-        table.add_column(name)
-    for name in next(iter(mine.values())):
-        table.add_column(name, justify="right")
-    for key, row in sorted(mine.items()):
-        assert key.start is not None
-        assert key.end is not None
-        state = outcome.states[view][key].value
-        table.add_row(
-            format_instant(key.start), format_instant(key.end), state, *(str(value) for value in row.values())
-        )
-    console.print(table)
+    def feed(self, command: str, name: str, file: str, lines: Iterable[str]) -> None:
+        """Writes the lines beside the definition and hands the file to `append` or `upsert`."""
+        data = load.write(self._directory / f"{file}.jsonl", lines)
+        self.run(command, name, data.name)
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--calls", type=int, default=CALLS)
+    parser.add_argument("--dir", type=Path, default=Path("demo"), dest="directory")
+    main(**vars(parser.parse_args()))

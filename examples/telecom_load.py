@@ -1,14 +1,14 @@
-"""A telephone company's calls, made up from a seed: the load of the demo and of the benchmarks.
+"""A telephone company's calls, made up from a seed: the load of the demo.
 
-Calls come in the order of their instants, over several months, by customers in two zones; about one in a thousand is
-malformed and about one in a thousand comes weeks late, as in life.
+Calls come in the order of their instants, over several months, by customers in two zones. As in life, some come
+minutes after they were made, some weeks after, a few are malformed, and one telephone's calendar is decades ahead.
 """
 
 from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -31,58 +31,61 @@ def customers(count: int, seed: int = 7) -> Iterator[str]:
     chance = random.Random(seed)
     for customer in range(count):
         since = datetime(2025, chance.randint(1, 12), chance.randint(1, 28), chance.randint(0, 23), tzinfo=UTC)
-        row = {
-            "number": number(customer),
-            "plan": chance.choice(PLANS),
-            "zone": ZONES[customer % 2],
-            "since": iso(since),
-            "_from": iso(FIRST),
-        }
-        yield json.dumps(row)
+        yield _customer(customer, chance.choice(PLANS), ZONES[customer % 2], since, FIRST)
 
 
-def moves(count: int, at: datetime, seed: int = 8) -> Iterator[str]:
-    """Some customers change to the other zone and to another plan, from `at` on."""
-    chance = random.Random(seed)
-    for customer in chance.sample(range(count), count // 50):
-        row = {
-            "number": number(customer),
-            "plan": "business",
-            "zone": ZONES[(customer + 1) % 2],
-            "since": "2025-06-15T00:00:00Z",
-            "_from": iso(at),
-        }
-        yield json.dumps(row)
+def moved(count: int, seed: int = 8) -> list[int]:
+    """The customers who will move: one in fifty."""
+    return sorted(random.Random(seed).sample(range(count), max(1, count // 50)))
 
 
-def calls(
-    count: int, customer_count: int, begin: datetime, end: datetime, seed: int = 9, faults: bool = True
-) -> Iterator[str]:
-    """`count` calls between `begin` and `end`; with `faults`, a few malformed and a few late."""
-    chance = random.Random(seed)
+def moves(count: int, at: datetime) -> Iterator[str]:
+    """Who moves goes to the other zone and to another plan, from `at` on."""
+    since = datetime(2025, 6, 15, tzinfo=UTC)
+    for customer in moved(count):
+        yield _customer(customer, "business", ZONES[(customer + 1) % 2], since, at)
+
+
+def _customer(customer: int, plan: str, zone: str, since: datetime, valid_from: datetime) -> str:
+    row = {"number": number(customer), "plan": plan, "zone": zone, "since": iso(since), "_from": iso(valid_from)}
+    return json.dumps(row)
+
+
+def calls(count: int, customer_count: int, begin: datetime, end: datetime, seed: int = 9) -> Iterator[str]:
+    """`count` calls between `begin` and `end`, by and to customers below `customer_count`."""
+    draw = random.Random(seed).random
     step = (end - begin) / count
+    bad = {count - 30: _more_digits_than_cents, count - 20: _no_offset, count - 10: _decades_ahead}
     for index in range(count):
-        at = begin + step * index
-        row: dict[str, object] = {
-            "caller": number(int(customer_count * chance.random() ** 2)),
-            "callee": number(chance.randrange(customer_count)),
-            "seconds": chance.randint(1, 1800),
-            "amount": f"{chance.randint(1, 240) / 100:.2f}",
-            "kind": KINDS[min(int(chance.expovariate(1)), 3)],
-            "at": iso(at),
-        }
-        odd = chance.random() if faults else 1.0
-        if odd < 0.0005:
-            row["amount"] = "1.005"  # more digits than cents
-        elif odd < 0.001:
-            row["at"] = at.strftime("%Y-%m-%d %H:%M")  # no offset: which instant is this?
-        elif odd < 0.002 and at - begin > timedelta(days=50):
-            row["at"] = iso(at - timedelta(days=45))  # its month is long closed
-        yield json.dumps(row)
+        at, cents, odd = begin + step * index, 1 + int(240 * draw()), draw()
+        amount, instant = f"{cents // 100}.{cents % 100:02}", iso(at)
+        if index in bad:
+            amount, instant = bad[index](amount, at)
+        elif odd < 0.0005 and at - FIRST > timedelta(days=45):
+            instant = iso(at - timedelta(days=40))  # its month is long closed
+        elif odd < 0.002:
+            instant = iso(at - timedelta(minutes=20))  # in time, with two days of grace
+        caller, callee = number(int(customer_count * draw())), number(int(customer_count * draw()))
+        yield (
+            f'{{"caller": "{caller}", "callee": "{callee}", '
+            f'"seconds": {1 + int(1800 * draw() ** 2)}, "amount": "{amount}", "kind": "{KINDS[int(4 * draw() ** 2)]}", '
+            f'"at": "{instant}"}}'
+        )
 
 
-def write(path: Path, lines: Iterator[str]) -> Path:
+def _more_digits_than_cents(amount: str, at: datetime) -> tuple[str, str]:
+    return f"{amount}5", iso(at)
+
+
+def _no_offset(amount: str, at: datetime) -> tuple[str, str]:
+    return amount, at.strftime("%Y-%m-%d %H:%M")  # which instant is this?
+
+
+def _decades_ahead(amount: str, at: datetime) -> tuple[str, str]:
+    return amount, iso(at.replace(year=2062))
+
+
+def write(path: Path, lines: Iterable[str]) -> Path:
     with path.open("w") as file:
-        for line in lines:
-            file.write(line + "\n")
+        file.writelines(f"{line}\n" for line in lines)
     return path
