@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from views.lookup.row import AsOf, Row, RowPeriod, now_us
 from views.lookup.scan import scan
 from views.lookup.values import ValueReader, explained
 from views.state import Shard, Snapshot, State, ViewLayout, shard_of
+from views.state.environment import lineage
 
 if TYPE_CHECKING:
     from views.lookup.connection import Views
@@ -45,7 +45,7 @@ class View:
         elif rule is not None:
             self.spans = Spans(rule, rule.calendar)  # type: ignore[arg-type]  # keyed ones have a KeyedBy
         self._views = views
-        self._shards: tuple[int, list[Shard]] = (0, [])
+        self._shards: tuple[int, list[Shard]] = (-1, [])
 
     @property
     def key_columns(self) -> tuple[Column, ...]:
@@ -164,10 +164,10 @@ class View:
         return list(spans.between(first, last))
 
     def _snapshot(self, encoded: bytes, after: str | Token | None, wait: float) -> Snapshot:
-        process, shards = self._shards
-        if process != os.getpid():  # a fork must not go on with its parent's handles
+        opened_in, shards = self._shards
+        if opened_in != lineage():  # a fork must not go on with its parent's handles
             shards = [self.state.shard(index) for index in range(self.state.shards)]
-            self._shards = (os.getpid(), shards)
+            self._shards = (lineage(), shards)
         shard = shards[shard_of(encoded, len(shards))]
         if after is not None:
             self._views.wait_for(shard, after, wait)

@@ -56,15 +56,30 @@ class Environment:
         self.env.set_mapsize(2 * self.env.info()["map_size"])
 
 
+_lineage: list[int] = []
+
+
+def lineage() -> int:
+    """How many forks lie between this process and the one that started Python; no system call, unlike the pid."""
+    return len(_lineage)
+
+
+os.register_at_fork(after_in_child=lambda: _lineage.append(os.getpid()))
+
 _open: dict[tuple[int, str], Environment] = {}
 _opening = threading.Lock()
 
 
 def environment(path: Path, *, create: bool = False, map_size: int = MAP_SIZE) -> Environment:
-    """The process's one handle on a shard (LMDB allows no second). A fork opens its own."""
+    """The process's one handle on a shard. LMDB allows no second, and none to a fork of a process that has one."""
     key = (os.getpid(), str(path.resolve()))
     with _opening:
         if key not in _open:
+            if any(where == key[1] for _, where in _open):
+                raise ChronicleError(
+                    f"the shard at {path} was opened before this process was forked",
+                    "connect after the fork, or start processes with `spawn`",
+                )
             _open[key] = _opened(path, create, map_size)
         return _open[key]
 

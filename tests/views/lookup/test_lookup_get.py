@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -250,3 +251,21 @@ def test_a_token_of_a_partition_that_the_job_has_not_met_is_not_yet(calls: Calls
     calls.call("c1", "2026-03-17T10:00:00Z").commit()
     with pytest.raises(NotYetError):
         calls.lookups()["usage"].get(caller="c1", after="journal-1:0")
+
+
+@pytest.mark.slow
+def test_a_fork_of_a_process_that_has_the_state_open_is_told_so_and_harms_nobody(calls: Calls) -> None:
+    calls.call("c1", "2026-03-17T10:00:00Z", seconds=42).commit()
+    usage = calls.lookups()["usage"]
+    before = usage.get(caller="c1")
+    child = os.fork()
+    if child == 0:
+        try:
+            usage.get(caller="c1")
+        except ChronicleError as error:
+            os._exit(0 if "before this process was forked" in error.message else 2)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    calls.call("c2", "2026-03-17T10:00:00Z").commit()
+    assert usage.get(caller="c1") == before
