@@ -63,6 +63,16 @@ views:
     sql: |
       SELECT flights.account, count(*) AS flights, sum(fees.fee) AS fees
       FROM flights JOIN fees USING (sn) WHERE fees.fee > 1 GROUP BY flights.account
+  by_append:
+    sql: |
+      WITH each AS (
+        SELECT sn, account, avg(miles) AS miles, avg(fare / 3) AS fare, approx_top_k(account, 1) AS top,
+          approx_top_k(at, 1) AS moment, approx_quantile(miles, 0.5) AS middle, approx_distinct(fare) AS fares,
+          first(fare) AS first_fare, stddev_pop(miles) AS spread
+        FROM flights GROUP BY sn, account)
+      SELECT account, sum(miles) AS miles, sum(fare) AS fare, max(top) AS top, max(moment) AS moment,
+        max(middle) AS middle, sum(fares) AS fares, last(first_fare) AS last_fare, max(spread) AS spread
+      FROM each GROUP BY account
   all_of_it: {from: flights, select: {flights: count(*), top: "approx_top_k(account, 2)"}}
 """
 
@@ -156,6 +166,11 @@ def test_tuples_of_one_append_join_on_its_sequence_number(worked: Answers) -> No
 
 def test_averages_are_rounded_once_to_nine_places(worked: Answers) -> None:
     assert str(_column(worked, "flown", "each")["a"]) == "10.235000000"
+
+
+def test_aggregates_within_an_append_are_exact_too(worked: Answers) -> None:
+    assert str(_column(worked, "by_append", "fare")["a"]) == "20.470000002"  # each third is rounded
+    assert _column(worked, "by_append", "moment")["a"] == '[["2026-03-05T10:00:00Z", 1]]'
 
 
 def test_a_view_without_keys_has_one_row(worked: Answers) -> None:
