@@ -11,17 +11,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from chronicle.appends import Group
-from chronicle.appends.decode import CHRONICLE_FIELD, Decoder
+from chronicle.appends.decode import CHRONICLE_FIELD
+from chronicle.appends.topics import TopicDecoder
 from chronicle.journal import Record, records
 from views.kernel.bulk import Parsed, Shape, parse, timestamps, unsure
 from views.kernel.decoded import AT, GONE, NO_CHRONON, PLACE, SINCE, Decoded, Int64s
 from views.kernel.one_by_one import decode_one_by_one
+from views.plan import OwnTopic
 
 _OP, _FROM = "_op", "_from"
 
 
-def decode_range(group: Group, decoder: Decoder, messages: pa.Table) -> Decoded:
-    """Decodes messages as `Journal.read_arrow` gives them."""
+def decode_range(group: Group, decoder: TopicDecoder, messages: pa.Table, own: OwnTopic | None = None) -> Decoded:
+    """Decodes messages as `Journal.read_arrow` gives them; `decoder` is the exact one of their topic, and `own` says
+    whose topic it is where a relation has it to itself."""
     count = messages.num_rows
     taken_at = messages.column("timestamp").to_numpy()
     chronons = np.full(count, NO_CHRONON, dtype=np.int64)
@@ -29,12 +32,12 @@ def decode_range(group: Group, decoder: Decoder, messages: pa.Table) -> Decoded:
     changes: dict[str, list[pa.Table]] = {}
     left: list[npt.NDArray[np.int64]] = []
     bodies = _flat(messages.column("value"))
-    for name, places in _by_name(group, messages):
+    for name, places in _by_name(group, own, messages):
         if name is None or _has_field_as_column(group, name):
             left.append(places)
             continue
-        own = bodies if len(places) == count else bodies.take(pa.array(places))
-        parsed = [_decided(group, name, each) for each in parse(shape_of(group, name), own)]
+        chosen = bodies if len(places) == count else bodies.take(pa.array(places))
+        parsed = [_decided(group, name, each) for each in parse(shape_of(group, name), chosen)]
         left.append(places[unsure(parsed, len(places))])
         for each in parsed:
             at = places[each.places]
@@ -54,19 +57,25 @@ def decode_range(group: Group, decoder: Decoder, messages: pa.Table) -> Decoded:
     )
 
 
-def _rest(group: Group, decoder: Decoder, messages: pa.Table, left: Sequence[npt.NDArray[np.int64]]) -> Decoded:
+def _rest(group: Group, decoder: TopicDecoder, messages: pa.Table, left: Sequence[npt.NDArray[np.int64]]) -> Decoded:
     places = np.sort(np.concatenate(left)) if left else np.empty(0, np.int64)
     chosen = messages if len(places) == messages.num_rows else messages.take(pa.array(places))
     numbered: Iterator[tuple[int, Record]] = zip(places.tolist(), records(chosen), strict=True)
     return decode_one_by_one(group, decoder, numbered, messages.num_rows)
 
 
-def _by_name(group: Group, messages: pa.Table) -> Iterator[tuple[str | None, npt.NDArray[np.int64]]]:
+def _by_name(
+    group: Group, own: OwnTopic | None, messages: pa.Table
+) -> Iterator[tuple[str | None, npt.NDArray[np.int64]]]:
     """The messages by the chronicle or relation that they certainly are of; None: look at each."""
+    if own is not None and own.debezium:
+        yield None, np.arange(messages.num_rows)
+        return
     only = next(iter(group.chronicles)) if len(group.chronicles) == 1 else None
-    numbers, names = _header_names(group, messages.column("headers"), only)
+    numbers, names = _header_names(group, messages.column("headers"), only if own is None else own.relation)
     for number in np.unique(numbers).tolist():
-        yield names[number], np.flatnonzero(numbers == number)
+        name = names[number] if own is None or names[number] == own.relation else None
+        yield name, np.flatnonzero(numbers == number)
 
 
 def _header_names(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
@@ -10,7 +10,7 @@ from views.kernel.fold import fold, outcome_of
 from views.kernel.map import MapKernel, SlotRange
 from views.kernel.partials import SlotResult
 from views.plan import GroupPlan
-from views.state import EpochPlan, State
+from views.state import EpochPlan, Slot, State
 
 CORRECTS = "corrects"
 """In a plan's `extra`: whether the epoch takes changes from the past."""
@@ -18,8 +18,9 @@ CORRECTS = "corrects"
 Read = Callable[[SlotRange], pa.Table]
 
 
-def ranges_of(epoch: EpochPlan) -> list[SlotRange]:
-    """What there is to map: the slots that got something, each with what it knows of the others."""
+def ranges_of(epoch: EpochPlan, slots: Sequence[Slot] = ()) -> list[SlotRange]:
+    """What there is to map: the parts of the `slots` that got something, each with what it knows of the others."""
+    known = {slot.slot: slot.high_water for slot in epoch.slots}
     return [
         SlotRange(
             slot.slot,
@@ -29,6 +30,8 @@ def ranges_of(epoch: EpochPlan) -> list[SlotRange]:
             slot.clock,
             _others(epoch, slot.slot),
             bool(epoch.extra.get(CORRECTS)),
+            slots[slot.slot].topic if slots else None,
+            known,
         )
         for slot in epoch.slots
         if slot.end > slot.start
@@ -42,9 +45,14 @@ def _others(epoch: EpochPlan, own: int) -> int | None:
 
 def run_epoch(plan: GroupPlan, state: State, kernel: MapKernel, epoch: EpochPlan, read: Read) -> list[SlotResult]:
     """Maps what `read` gives for each range and folds it into every shard."""
-    results = [kernel.map(part, read(part)) for part in ranges_of(epoch)]
+    results = [kernel.map(part, read(part)) for part in ranges_of(epoch, state.meta.slots)]
+    fold_all(plan, state, epoch, results)
+    return results
+
+
+def fold_all(plan: GroupPlan, state: State, epoch: EpochPlan, results: Sequence[SlotResult]) -> None:
+    """Folds the results of all maps into every shard."""
     outcome = outcome_of(epoch, results)
     apart = [result.of_shards(state.shards) for result in results]
     for shard in range(state.shards):
         fold(plan, state, shard, epoch, outcome, [shares[shard] for shares in apart])
-    return results

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 
 from chronicle.appends.decode import Decoder
+from chronicle.appends.topics import RelationDecoder
 from chronicle.arrow import arrow_type
 from chronicle.sequence import SLOT_BITS
 from views.kernel.admission import NO_CLOCK, Admission, Bools, admit
@@ -36,7 +37,9 @@ _INSTANTS = pa.timestamp("us", "UTC")
 class SlotRange:
     """What a map works on: offsets [start, end) of a slot, its high water and clock before them, and the largest clock
     of the other slots as of the last epoch. `corrects`: a change from the past is taken where its relation says so,
-    since the whole chronicle is there to repair its views from."""
+    since the whole chronicle is there to repair its views from. `topic` decides how messages are read, where it is a
+    relation's own. `known` is the high water of every slot: versions from there on are of this epoch, and only a repeat
+    finds them in the state."""
 
     slot: int
     start: int
@@ -45,6 +48,8 @@ class SlotRange:
     clock: int | None
     others_clock: int | None = None
     corrects: bool = False
+    topic: str | None = None
+    known: Mapping[int, int] = field(default_factory=dict)
 
 
 class MapKernel:
@@ -54,13 +59,17 @@ class MapKernel:
         self._plan = plan
         self._state = state
         self._decoder = Decoder(plan.group)
+        self._own_decoders = {
+            topic: RelationDecoder(plan.group, own.relation, debezium=own.debezium)
+            for topic, own in plan.own_topics.items()
+        }
         self._engine = Engine()
         self._rejecting = {name: _rejecting(relation) for name, relation in plan.relations.items()}
         self._empty = {name: self._empty_table(name) for name in plan.group.chronicles}
 
     def map(self, part: SlotRange, messages: pa.Table) -> SlotResult:
         """`messages` are those of the range, in the order of their offsets, as `Journal.read_arrow` gives them."""
-        decoded = decode_range(self._plan.group, self._decoder, messages)
+        decoded = self._decoded(part, messages)
         offsets = messages.column("offset").to_numpy()
         admission = admit(
             decoded,
@@ -73,7 +82,7 @@ class MapKernel:
         )
         sns = (offsets << SLOT_BITS) | part.slot
         try:
-            partials, late, counters = self._views(decoded, admission, sns)
+            partials, late, counters = self._views(part, decoded, admission, sns)
         finally:
             self._engine.clear()
         for name, count in self._corrections(part, admission).items():
@@ -94,8 +103,13 @@ class MapKernel:
             {name: self._changes(name, table, sns) for name, table in admission.changes.items() if table.num_rows},
         )
 
+    def _decoded(self, part: SlotRange, messages: pa.Table) -> Decoded:
+        own = None if part.topic is None else self._plan.own_topics.get(part.topic)
+        decoder = self._decoder if own is None or part.topic is None else self._own_decoders[part.topic]
+        return decode_range(self._plan.group, decoder, messages, own)
+
     def _views(
-        self, decoded: Decoded, admission: Admission, sns: Int64s
+        self, part: SlotRange, decoded: Decoded, admission: Admission, sns: Int64s
     ) -> tuple[dict[str, ViewPartials], dict[str, tuple[Int64s, str]], dict[str, int]]:
         """The partials of every view that got tuples, the places (and reasons) of the appends that are late for a view,
         and counts."""
@@ -110,7 +124,7 @@ class MapKernel:
         chronons = decoded.chronons[appended]
         epoch = Epoch(
             self._engine,
-            RelationIndex(self._state, self._plan.relations, admission.changes, sns),
+            RelationIndex(self._state, self._plan.relations, admission.changes, sns, part.known),
             tables,
             sns,
             admission.clocks,

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from chronicle.appends import Group, Malformed
-from chronicle.appends.decode import Decoder
+from chronicle.appends.topics import TopicDecoder
 from chronicle.journal import Record
 from chronicle.types import Value
 from views.kernel.decoded import AT, GONE, NO_CHRONON, PLACE, SINCE, Decoded, table_of
@@ -19,7 +19,9 @@ from views.kernel.decoded import AT, GONE, NO_CHRONON, PLACE, SINCE, Decoded, ta
 Row = dict[str, Value]
 
 
-def decode_one_by_one(group: Group, decoder: Decoder, records: Iterable[tuple[int, Record]], count: int) -> Decoded:
+def decode_one_by_one(
+    group: Group, decoder: TopicDecoder, records: Iterable[tuple[int, Record]], count: int
+) -> Decoded:
     """Decodes the given records, each with its place in a range of `count`."""
     chronons = np.full(count, NO_CHRONON, dtype=np.int64)
     malformed: dict[int, str] = {}

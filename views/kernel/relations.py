@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from chronicle.sequence import MAX_SLOTS, SLOT_BITS
 from chronicle.types import DataType
 from views.kernel.decoded import AT, GONE, PLACE, SINCE, Int64s
 from views.plan import RelationPlan
@@ -38,12 +39,14 @@ class Versions:
 
 @dataclass(slots=True)
 class RelationIndex:
-    """Reads relations for one slot's range. `own` are the admitted changes of the range (decoded, with SINCE)."""
+    """Reads relations for one slot's range. `own` are the admitted changes of the range (decoded, with SINCE). `known`
+    are the high waters by slot: what a first attempt of this epoch has left in the state beyond them is not seen."""
 
     state: State
     relations: Mapping[str, RelationPlan]
     own: Mapping[str, pa.Table]
     sns: Int64s
+    known: Mapping[int, int] = field(default_factory=dict)
     _overlays: dict[str, tuple[pa.Table, pa.BinaryArray]] = field(default_factory=dict)
 
     def versions_of(self, relation: str, key_types: Sequence[DataType], keys: pa.Table) -> Versions:
@@ -64,15 +67,24 @@ class RelationIndex:
     def _together(
         self, relation: str, stored: pa.Table, keys: pa.BinaryArray, wanted: pa.BinaryArray | None
     ) -> Versions:
-        table = stored.append_column(_KEY, keys)
+        table = self._before_the_epoch(stored.append_column(_KEY, keys))
         if relation in self.own:
             rows, own_keys = self._overlay(relation)
             overlay = rows.append_column(_KEY, own_keys)
             if wanted is not None:
                 overlay = overlay.filter(pc.is_in(own_keys, value_set=wanted))
             table = pa.concat_tables([table, overlay])
-        table = table.sort_by([(_KEY, "ascending"), (FROM, "ascending"), (SN, "ascending")]).combine_chunks()
-        return _latest(table)
+        # stable: of one key and one instant the state has one version, and the range's own come after it
+        return _latest(table.sort_by([(_KEY, "ascending"), (FROM, "ascending")]).combine_chunks())
+
+    def _before_the_epoch(self, stored: pa.Table) -> pa.Table:
+        if not self.known or not stored.num_rows:
+            return stored
+        sns = stored.column(SN).to_numpy()
+        until = np.zeros(MAX_SLOTS, np.int64)
+        until[list(self.known)] = list(self.known.values())
+        there = (sns >> SLOT_BITS) < until[sns & (MAX_SLOTS - 1)]
+        return stored if there.all() else stored.filter(pa.array(there))
 
     def _overlay(self, relation: str) -> tuple[pa.Table, pa.BinaryArray]:
         """The range's own changes of a relation as versions, with their encoded keys."""

@@ -3,6 +3,7 @@
 from views.plan.plan import (
     GroupPlan,
     KeyedRows,
+    OwnTopic,
     RelationPlan,
     ViewPlan,
     group_column,
@@ -17,6 +18,7 @@ __all__ = [
     "GroupPlan",
     "KeyedRows",
     "Lookup",
+    "OwnTopic",
     "RelationPlan",
     "Scan",
     "Step",

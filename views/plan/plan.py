@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from calendars import Duration
 from chronicle.appends import Group, group_of
+from chronicle.appends.topics import relation_topic
 from chronicle.definitions import Definition
 from chronicle.expressions import to_duckdb
 from chronicle.types import DataType
@@ -68,6 +69,14 @@ class RelationPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnTopic:
+    """A topic that a relation has to itself: each message is one of its changes."""
+
+    relation: str
+    debezium: bool
+
+
+@dataclass(frozen=True, slots=True)
 class GroupPlan:
     """All views of a chronicle group: one pass over the appends serves them all."""
 
@@ -76,6 +85,7 @@ class GroupPlan:
     relations: Mapping[str, RelationPlan]
     rules: tuple[PeriodRule, ...]
     views: tuple[ViewPlan, ...]
+    own_topics: Mapping[str, OwnTopic] = field(default_factory=dict)
 
     @property
     def view_layouts(self) -> tuple[ViewLayout, ...]:
@@ -110,7 +120,15 @@ def plan_group(definition: Definition, views: Iterable[CheckedView]) -> GroupPla
         name: RelationPlan(RelationLayout(name, relation.columns.columns, tuple(relation.key)), relation.retroactive)
         for name, relation in definition.relations.items()
     }
-    return GroupPlan(group_of(definition), definition.max_skew, relations, tuple(rules), tuple(plans))
+    return GroupPlan(
+        group_of(definition), definition.max_skew, relations, tuple(rules), tuple(plans), _own_topics(definition)
+    )
+
+
+def _own_topics(definition: Definition) -> dict[str, OwnTopic]:
+    stated = {each.source.kafka.topic for each in definition.relations.values() if each.source is not None}
+    found = {topic: relation_topic(definition, topic) for topic in stated}
+    return {topic: OwnTopic(own[0], own[1].format == "debezium") for topic, own in found.items() if own is not None}
 
 
 def plan_view(view: CheckedView, rule: int | None = None) -> ViewPlan:
