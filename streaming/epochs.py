@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from pyspark import Broadcast
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
@@ -54,17 +55,20 @@ class EpochRunner:
     plan: GroupPlan
     state: State
     mapper: Mapper
-    group: Group = field(init=False)
+    _plan_id: str = field(init=False)
+    _shipped: Broadcast[bytes] = field(init=False)
+    _planned: dict[WholeEpoch, DataFrame] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         pickled = pickle.dumps(self.plan)
-        self.group = Group(
-            self.state.directory.absolute(),
-            self.state.meta.id,
-            hashlib.sha256(pickled).hexdigest(),
-            self.spark.sparkContext.broadcast(pickled),
-            self.state.map_size,
-        )
+        self._plan_id = hashlib.sha256(pickled).hexdigest()
+        self._shipped = self.spark.sparkContext.broadcast(pickled)
+
+    @property
+    def group(self) -> Group:
+        """What tasks need, by the state as it is now: new ids of views make workers open it anew."""
+        state_id = f"{self.state.meta.id}-{self.state.meta.next_id}"
+        return Group(self.state.directory.absolute(), state_id, self._plan_id, self._shipped, self.state.map_size)
 
     def run(self, epoch: EpochPlan, spark: SparkSession | None = None) -> None:
         """Brings every shard to the epoch, whatever some of them have already. `spark` is the micro-batch's session."""
@@ -77,14 +81,20 @@ class EpochRunner:
         if not ranges:
             self._mark(epoch)
         elif isinstance(self.mapper, JournalMapper) and self._is_local and appends_in(epoch) <= SMALL:
-            task = WholeEpoch(self.group, epoch, self.mapper.source.read)
-            session.range(0, 1, 1, 1).mapInArrow(task, FOLDED).collect()
+            self._in_one_task(self.mapper.source).collect()
         else:
             mapped = self.mapper.mapped(session, self.group, ranges, epoch)
             folds = min(self.state.shards, session.sparkContext.defaultParallelism)
             placed = mapped.repartitionById(folds, (col("shard") % folds).cast("int"))
             placed.mapInArrow(FoldShards(self.group, epoch), FOLDED).collect()
         reach("folded")
+
+    def _in_one_task(self, source: JournalSource) -> DataFrame:
+        """The frame that runs the epoch written down last; planning it costs more than a small epoch's work."""
+        task = WholeEpoch(self.group, source.read)
+        if task not in self._planned:
+            self._planned = {task: self.spark.range(0, 1, 1, 1).mapInArrow(task, FOLDED)}
+        return self._planned[task]
 
     def _mark(self, epoch: EpochPlan) -> None:
         """An epoch that reads nothing and only moves the clocks of idle slots."""

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -21,7 +22,9 @@ from streaming.epochs import EpochRunner
 from streaming.failures import explained
 from streaming.planning import appends_in, consumed, next_plan, offsets_gone, to_repeat
 from streaming.ranges import FORMAT, RangesSource, offsets_from_json, options_of
-from streaming.source import Extents, Source, SourceAwayError
+from streaming.retention import Retention
+from streaming.source import JOURNAL, Extents, JournalSource, Source, SourceAwayError, is_replayable
+from views.kernel.rebuild import rebuild, to_rebuild
 from views.state import EpochPlan, Slot, Standing, State
 
 _LOOK_SECONDS = 0.05
@@ -53,6 +56,8 @@ class Job:
     most: int
     watch: Watch
     idle_seconds: float
+    means: str
+    retention: Retention | None = None
     stopping: threading.Event = field(default_factory=threading.Event)
     _working: threading.Lock = field(default_factory=threading.Lock)
     _moved: dict[Slot, tuple[int, float]] = field(default_factory=dict)
@@ -86,8 +91,9 @@ class Job:
         self._stream(trigger, lambda: False)
 
     def _stream(self, trigger: str, finished: Callable[[], bool]) -> None:
-        checkpoint = self.state.directory / "checkpoint"
-        shutil.rmtree(checkpoint, ignore_errors=True)
+        checkpoints = self.state.directory / "checkpoint"
+        shutil.rmtree(checkpoints, ignore_errors=True)
+        checkpoint = checkpoints / uuid4().hex  # the JVM of a job that was killed may still write into its own
         start = starts(self.source.extents(), consumed(self.state.meta, self.standing()))
         ending = threading.Event()
         failures: list[BaseException] = []
@@ -109,7 +115,7 @@ class Job:
         stream = ranges.writeStream.foreachBatch(batch).option("checkpointLocation", str(checkpoint))
         query = stream.trigger(processingTime=trigger).start()
         while query.isActive and not ending.is_set() and not self.stopping.wait(_LOOK_SECONDS):
-            self._advance_idle_slots()
+            self._look_after()
         with self._working:  # that is: between two epochs
             ending.set()
             query.stop()
@@ -126,7 +132,8 @@ class Job:
             begin = {slot: extents[slot].earliest for slot in new}
             self.runner.state = self.state.with_slots(new)
         standing = self.standing()
-        plan = next_plan(self.state.meta, standing, begin, ends, self._idle(standing))
+        idle, corrects = self._idle(standing), self._may_correct()
+        plan = next_plan(self.state.meta, standing, begin, ends, idle, corrects=corrects, means=self.means)
         if appends_in(plan) or new:
             self._run(plan, session)
 
@@ -139,15 +146,29 @@ class Job:
             raise ChronicleError(
                 f"epoch {plan.epoch} was run and the state stands at epoch {standing.epoch}", "report this: it is a bug"
             )
+        self.repair()
         seconds, done = time.monotonic() - began, consumed(self.state.meta, standing)
         waiting = sum(max(0, end - done.get(slot, 0)) for slot, end in self._ends_seen().items())
         self.watch(EpochReport(plan.epoch, appends_in(plan), seconds, waiting, standing))
+        self.let_go()
 
     def _ends_seen(self) -> Mapping[Slot, int]:
         try:
             return {slot: extent.next for slot, extent in self.source.extents().items()}
         except SourceAwayError:
             return {}
+
+    def _may_correct(self) -> bool:
+        """Whether some relation takes changes from the past, and all of the chronicle is there to repair from."""
+        wanted = any(relation.retroactive == "correct" for relation in self.runner.plan.relations.values())
+        return wanted and is_replayable(self.source.extents())
+
+    def repair(self) -> None:
+        """Builds anew what does not reflect the whole chronicle: new views, and those of corrected relations."""
+        stale = to_rebuild(self.runner.plan, self.state)
+        if stale and isinstance(self.source, JournalSource) and is_replayable(self.source.extents()):
+            until = self.standing().slots[0].next_offset
+            self.runner.state = rebuild(self.runner.plan, self.state, stale, self.source.read, until, self.most)
 
     def _idle(self, standing: Standing) -> set[Slot]:
         """Slots that got nothing for so long that they follow the group's clock."""
@@ -162,16 +183,28 @@ class Job:
                 idle.add(slot)
         return idle
 
-    def _advance_idle_slots(self) -> None:
-        """An epoch that reads nothing and moves the clocks of idle slots, where there are any."""
-        if len(self.state.meta.slots) < 2 or not self._working.acquire(blocking=False):
+    def _look_after(self) -> None:
+        """What there is to do between two epochs without any append."""
+        if not self._working.acquire(blocking=False):
             return
         try:
-            standing = self.standing()
-            if idle := self._idle(standing):
-                self._run(next_plan(self.state.meta, standing, {}, {}, idle), self.spark)
+            self._advance_idle_slots()
+            self.let_go()
         finally:
             self._working.release()
+
+    def _advance_idle_slots(self) -> None:
+        """An epoch that reads nothing and moves the clocks of idle slots, where there are any."""
+        if len(self.state.meta.slots) < 2:
+            return
+        standing = self.standing()
+        if idle := self._idle(standing):
+            self._run(next_plan(self.state.meta, standing, {}, {}, idle, means=self.means), self.spark)
+
+    def let_go(self) -> None:
+        """Between two epochs: what the journal need not keep any longer."""
+        if self.retention is not None:
+            self.retention.apply(consumed(self.state.meta, self.standing()).get(JOURNAL, 0))
 
 
 def starts(extents: Extents, known: Mapping[Slot, int]) -> dict[Slot, int]:

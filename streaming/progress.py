@@ -46,10 +46,13 @@ class Progress:
     def begin(self, found: Beginning) -> None:
         self._views = len(found.plan.views)
         for view in found.added_views:
-            self._console.print(
-                f"view {view} is new in a state with history: it counts from here on "
-                "(a new state, with --state, would count from the first retained append)"
-            )
+            if found.replayable:
+                self._console.print(f"view {view} is new in a state with history: it is built from the whole chronicle")
+            else:
+                self._console.print(
+                    f"view {view} is new in a state with history: it counts from here on "
+                    "(the chronicle is no longer all there to build it from)"
+                )
         if not self._console.is_terminal:
             return
         if self._once:

@@ -15,6 +15,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 from pyspark.sql.types import StructType
 
+from streaming.failures import carried
 from streaming.source import Source, SourceAwayError
 from views.state import Slot
 
@@ -83,10 +84,11 @@ class RangesReader(DataSourceStreamReader):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         before = offsets_from_json(start)
-        try:
-            extents = self._source.extents()
-        except SourceAwayError:
-            return start  # nothing to read now; the job says so, and asks again
+        with carried():
+            try:
+                extents = self._source.extents()
+            except SourceAwayError:
+                return start  # nothing to read now; the job says so, and asks again
         known = {slot: before.get(slot, extent.earliest) for slot, extent in extents.items()}
         ends = {slot: max(extent.next, known[slot]) for slot, extent in extents.items()}
         return offsets_to_json({**before, **limited(known, ends, self._most)})

@@ -13,7 +13,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from chronicle.errors import ChronicleError
-from chronicle.journal import Journal, JournalReplacedError
+from chronicle.journal import Journal, JournalMissingError, JournalReplacedError
 from views.kernel.map import SlotRange
 from views.state import Slot
 
@@ -29,6 +29,11 @@ class Extent:
 
 
 Extents = Mapping[Slot, Extent]
+
+
+def is_replayable(extents: Extents) -> bool:
+    """Whether the whole chronicle is there and has one order: a journal of which nothing was let go."""
+    return JOURNAL in extents and extents[JOURNAL].earliest == 0
 
 
 class OffsetsGoneError(ChronicleError):
@@ -49,25 +54,44 @@ class SourceAwayError(ChronicleError):
 
 @dataclass(frozen=True, slots=True)
 class JournalSource:
-    """The embedded journal; each worker opens it by its path."""
+    """The embedded journal; each worker opens it by its path, and takes no other that lies there meanwhile."""
 
     path: Path
+    id: str
+
+    @classmethod
+    def at(cls, path: Path) -> JournalSource:
+        """The journal that lies there now; made where there is none."""
+        return cls(path, _opened(path, create=True).id)
 
     def extents(self) -> Extents:
-        journal = opened(self.path)
+        journal = self._journal()
         return {JOURNAL: Extent(journal.earliest_offset(), journal.next_offset())}
 
-    def identity(self) -> str:
-        return opened(self.path).id
-
     def read(self, part: SlotRange) -> pa.Table:
-        return opened(self.path).read_arrow(part.start, part.end)
+        return self._journal().read_arrow(part.start, part.end)
+
+    def retain(self, before: int, floor: int) -> int:
+        """Lets appends go that are older than `before` and below `floor`; returns the bytes freed."""
+        return self._journal().retain(before, floor)
+
+    def _journal(self) -> Journal:
+        try:
+            journal = _opened(self.path, create=False)
+        except JournalMissingError:
+            journal = None
+        if journal is None or journal.id != self.id:
+            raise ChronicleError(
+                f"the journal {self.path} was {'removed' if journal is None else 'replaced by another'} under the job",
+                "put it back and run again: the job continues where it stopped; or start a new state with --state",
+            )
+        return journal
 
 
 _open: dict[Path, Journal] = {}
 
 
-def opened(path: Path) -> Journal:
+def _opened(path: Path, *, create: bool) -> Journal:
     """This process's handle on a journal; one that was replaced under its path is opened anew."""
     journal = _open.get(path)
     if journal is not None:
@@ -77,7 +101,7 @@ def opened(path: Path) -> Journal:
             del _open[path]
             journal = None
     if journal is None:
-        journal = _open[path] = Journal.open(path, create=True)
+        journal = _open[path] = Journal.open(path, create=create)
     return journal
 
 

@@ -99,17 +99,19 @@ class FoldShards:
 
 @dataclass(frozen=True, slots=True)
 class WholeEpoch:
-    """A small epoch in one task: what a shuffle and a second stage would cost is more than the work."""
+    """The epoch that is written down last, in one task: for a small one, a shuffle and a second stage would cost more
+    than the work. It holds nothing of the epoch, so that its frame is planned once and run again and again."""
 
     group: Group
-    epoch: EpochPlan
     read: Reader
 
     def __call__(self, batches: Batches) -> Batches:
         with carried():
             plan, state, kernel = self.group.opened()
             for _ in batches:
-                run_epoch(plan, state, kernel, self.epoch, self.read)
+                epoch = state.epochs.latest()
+                assert epoch is not None  # it is written down before it is run
+                run_epoch(plan, state, kernel, epoch, self.read)
                 for shard in range(state.shards):
                     yield _folded(shard, True)
 

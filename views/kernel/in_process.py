@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 
@@ -14,6 +15,8 @@ from views.state import EpochPlan, Slot, State
 
 CORRECTS = "corrects"
 """In a plan's `extra`: whether the epoch takes changes from the past."""
+
+_COMMITS = 8
 
 Read = Callable[[SlotRange], pa.Table]
 
@@ -51,8 +54,12 @@ def run_epoch(plan: GroupPlan, state: State, kernel: MapKernel, epoch: EpochPlan
 
 
 def fold_all(plan: GroupPlan, state: State, epoch: EpochPlan, results: Sequence[SlotResult]) -> None:
-    """Folds the results of all maps into every shard."""
+    """Folds the results of all maps into every shard; the shards' commits wait for the disk side by side."""
     outcome = outcome_of(epoch, results)
     apart = [result.of_shards(state.shards) for result in results]
-    for shard in range(state.shards):
+
+    def into(shard: int) -> None:
         fold(plan, state, shard, epoch, outcome, [shares[shard] for shares in apart])
+
+    with ThreadPoolExecutor(min(state.shards, _COMMITS)) as side_by_side:
+        list(side_by_side.map(into, range(state.shards)))
