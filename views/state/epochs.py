@@ -52,12 +52,17 @@ class EpochLog:
         """Oldest first."""
         try:
             content = orjson.loads(self._path.read_bytes())
+            return tuple(
+                EpochPlan(plan["epoch"], tuple(SlotPlan(**slot) for slot in plan["slots"]), plan["extra"])
+                for plan in content
+            )
         except FileNotFoundError:
             return ()
-        return tuple(
-            EpochPlan(plan["epoch"], tuple(SlotPlan(**slot) for slot in plan["slots"]), plan["extra"])
-            for plan in content
-        )
+        except (ValueError, TypeError, KeyError) as error:
+            raise ChronicleError(
+                f"{self._path} is damaged: {error}",
+                "restore it from a backup of the same moment; where every shard has the same epoch it may be removed",
+            ) from None
 
     def latest(self) -> EpochPlan | None:
         plans = self.plans()
@@ -72,6 +77,11 @@ class EpochLog:
             return self._path.stat().st_mtime_ns // 1000
         except FileNotFoundError:
             return None
+
+    def withdraw(self, plan: EpochPlan) -> None:
+        """Takes the latest plan back, durably: for one whose epoch no shard has."""
+        kept = [each for each in self.plans() if each != plan]
+        write_whole(self._path, orjson.dumps([asdict(each) for each in kept], option=orjson.OPT_INDENT_2))
 
     def write(self, plan: EpochPlan) -> None:
         """Durable on return. Epochs follow each other; rewriting one with other contents is refused."""

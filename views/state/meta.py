@@ -116,8 +116,10 @@ def drift(registered: Mapping[str, Registered], wanted: Mapping[str, str]) -> Dr
 def register(
     meta: Meta, views: Mapping[str, str], relations: Mapping[str, str], since: Mapping[str, int] | None = None
 ) -> Meta:
-    """The meta with ids for the names that are new; `views` and `relations` are name -> fingerprint."""
-    next_id, known_views, known_relations = meta.next_id, dict(meta.views), dict(meta.relations)
+    """The meta with ids for the names that are new; `views` and `relations` are name -> fingerprint. A view that is no
+    longer wanted is forgotten: if it comes back, it has missed appends and begins anew."""
+    known_views = {name: known for name, known in meta.views.items() if name in views}
+    next_id, known_relations = meta.next_id, dict(meta.relations)
     for known, wanted in ((known_views, views), (known_relations, relations)):
         for name, fingerprint in wanted.items():
             if name not in known:

@@ -74,7 +74,12 @@ class State:
         _refuse_changes(directory, meta, views, relations)
         for index in range(meta.shards):
             environment(_shard_path(directory, index), create=True, map_size=map_size)
-        since = {} if fresh else _high_waters(directory, meta)
+        since = _high_waters(directory)
+        if fresh and since:
+            raise ChronicleError(
+                f"the state at {directory} has rows, and its meta.json is gone: what they mean is not known",
+                "restore meta.json from a backup, or start a new state with --state",
+            )
         prints = {layout.name: layout.fingerprint for layout in views}
         wanted = register(meta, prints, {layout.name: layout.fingerprint for layout in relations}, since)
         wanted = register_slots(wanted, topics)
@@ -190,7 +195,7 @@ def _refuse_changes(
             )
 
 
-def _high_waters(directory: Path, meta: Meta) -> dict[str, int]:
+def _high_waters(directory: Path) -> dict[str, int]:
     opened = environment(_shard_path(directory, 0))
     standing = Shard(0, opened, Registry({}, {})).standing()
     return {str(slot): at.next_offset for slot, at in standing.slots.items()}
