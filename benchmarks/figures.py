@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import statistics
@@ -16,7 +17,10 @@ PACKAGES = ("pyspark", "duckdb", "pyarrow", "lmdb", "tzdata")
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One line of the results: what was measured, the median, and the target as `>=` or `<=` a number."""
+    """One line of the results: what was measured, the median, and the target as `>=` or `<=` a number.
+
+    NaN stands for what could not be measured here; the detail says why.
+    """
 
     what: str
     value: float
@@ -44,6 +48,8 @@ def median_seconds(work: Callable[[], object], rounds: int) -> float:
 
 
 def number(value: float) -> str:
+    if math.isnan(value):
+        return "-"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 

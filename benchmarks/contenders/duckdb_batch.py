@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
 
-from benchmarks.contenders.work import VIEWS, report
+from benchmarks.contenders.work import VIEWS, Answer, report
 
 
 def main(work: Path) -> None:
@@ -19,13 +20,19 @@ def main(work: Path) -> None:
         "{caller: 'VARCHAR', callee: 'VARCHAR', seconds: 'BIGINT', kind: 'VARCHAR', \"at\": 'TIMESTAMPTZ'})",
         [str(work / "calls-*.jsonl")],
     )
-    found = {}
     for view, keys in VIEWS.items():
-        query = f"select {', '.join(keys)}, count(*), sum(seconds)::bigint, max(seconds) from calls group by all"
-        found[view] = connection.execute(query).fetchall()
+        connection.execute(
+            f"create table {view} as select {', '.join(keys)}, count(*), sum(seconds)::bigint, max(seconds) "
+            "from calls group by all"
+        )
     seconds = time.perf_counter() - began
-    rows = ((view, row[:-3], *row[-3:]) for view, of in found.items() for row in of)
-    report(seconds, seconds, rows)
+
+    def answers() -> Iterator[Answer]:
+        for view in VIEWS:
+            for row in connection.execute(f"from {view}").fetchall():
+                yield (view, row[:-3], *row[-3:])
+
+    report(seconds, None, answers)
 
 
 if __name__ == "__main__":

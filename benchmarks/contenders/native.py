@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -14,7 +15,7 @@ from pyspark.sql.functions import array, col, count, explode, lit, struct
 from pyspark.sql.functions import max as largest
 from pyspark.sql.functions import sum as total
 
-from benchmarks.contenders.work import VIEWS, report
+from benchmarks.contenders.work import VIEWS, Answer, report
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -46,10 +47,12 @@ def main(work: Path) -> None:
     )
     query.awaitTermination()
     seconds = [progress.batchDuration / 1000 for progress in query.recentProgress if progress.numInputRows]
-    state = spark.read.format("statestore").load(str(checkpoint)).select("key.*", "value.*")
-    view, first, second, *values = state.columns
-    rows = state.select(view, first, second, *values).toLocalIterator()
-    answers = ((row[0], tuple(part for part in row[1:3] if part is not None), *row[3:]) for row in rows)
+
+    def answers() -> Iterator[Answer]:
+        state = spark.read.format("statestore").load(str(checkpoint)).select("key.*", "value.*")
+        for view, first, second, *values in state.toLocalIterator(prefetchPartitions=True):
+            yield (view, (first,) if second is None else (first, second), *values)
+
     report(sum(seconds), sum(seconds[1:]), answers)
     spark.stop()
 

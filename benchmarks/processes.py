@@ -1,0 +1,66 @@
+"""A contender as a process of its own: what it printed, and the most memory that it and its children had."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+LOOK_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """`megabytes` is the largest sum of resident memory seen, what several processes share counted once; None where
+    the system does not tell."""
+
+    printed: Any
+    megabytes: float | None
+
+
+def contend(name: str, work: Path, *arguments: str) -> Ended:
+    """Runs `benchmarks.contenders.NAME` and reads the JSON line that it prints last."""
+    command = [sys.executable, "-m", f"benchmarks.contenders.{name}", str(work), *arguments]
+    with (
+        tempfile.TemporaryFile("w+") as said,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said) as process,
+    ):
+        most = 0.0
+        while process.poll() is None:
+            most = max(most, sum(_megabytes(each) for each in _family(process.pid)))
+            time.sleep(LOOK_SECONDS)
+        assert process.stdout is not None
+        printed = process.stdout.read().decode().splitlines()
+        if process.returncode or not printed:
+            said.seek(0)
+            raise RuntimeError(f"{name} ended with {process.returncode}:\n{said.read()[-4_000:]}")
+    return Ended(json.loads(printed[-1]), most or None)
+
+
+def _family(process: int) -> list[int]:
+    """The process and all that descend from it."""
+    found = [process]
+    for each in found:
+        for task in Path(f"/proc/{each}/task").glob("*/children"):
+            found += map(int, _text(task).split())
+    return found
+
+
+def _megabytes(process: int) -> float:
+    for line in _text(Path(f"/proc/{process}/smaps_rollup")).splitlines():
+        if line.startswith("Pss:"):
+            return int(line.split()[1]) / 1024
+    return 0.0
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:  # it has just ended
+        return ""
