@@ -41,9 +41,20 @@ def _later(one: int | None, other: int | None) -> int | None:
 
 
 def fold(
-    plan: GroupPlan, state: State, shard: int, epoch: EpochPlan, outcome: Outcome, results: Sequence[SlotResult]
+    plan: GroupPlan,
+    state: State,
+    shard: int,
+    epoch: EpochPlan,
+    outcome: Outcome,
+    results: Sequence[SlotResult],
+    *,
+    committed_at: int | None = None,
+    position: int | None = None,
 ) -> bool:
-    """Merges the shard's share of `results` (already apart by shard) and commits; False where it was there already."""
+    """Merges the shard's share of `results` (already apart by shard) and commits; False where it was there already.
+
+    A follower gives when the epoch was committed and the position in the log where it found it.
+    """
 
     def work(transaction: ShardTransaction) -> None:
         for result in sorted(results, key=lambda each: each.slot):
@@ -62,9 +73,11 @@ def fold(
                 transaction.quarantine(result.quarantine)
         for view, expired in expiries(plan.views, outcome).items():
             transaction.expire(view, expired, EXPIRE_LIMIT)
+        if position is not None:
+            transaction.put_position(position)
 
     reach(f"fold-{shard}")
-    written = state.shard(shard).write(epoch.epoch, outcome, work)
+    written = state.shard(shard).write(epoch.epoch, outcome, work, committed_at)
     reach(f"folded-{shard}")
     return written
 

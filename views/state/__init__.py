@@ -19,7 +19,7 @@ from views.state.layout import (
 from views.state.lock import StateInUseError, holder_of, writer_lock
 from views.state.meta import Meta, NoStateError, Slot, read_meta
 from views.state.shard import Shard, ShardTransaction
-from views.state.snapshot import LEDGER_SHARD, PeriodEntry, Quarantined, Snapshot
+from views.state.snapshot import LEDGER_SHARD, PeriodEntry, Quarantined, Registry, Snapshot
 from views.state.standing import FATES, Outcome, SlotStanding, Standing, Tally
 from views.state.store import State
 
@@ -36,6 +36,7 @@ __all__ = [
     "PeriodEntry",
     "Periods",
     "Quarantined",
+    "Registry",
     "RelationLayout",
     "Shard",
     "ShardTransaction",

@@ -36,6 +36,10 @@ class Databases:
     quarantine: Any
     control: Any
 
+    @property
+    def all(self) -> tuple[Any, ...]:
+        return (self.rows, self.periods, self.versions, self.quarantine, self.control)
+
 
 @dataclass(frozen=True, slots=True)
 class Environment:

@@ -36,6 +36,7 @@ from views.state.partials import sorted_partials
 from views.state.snapshot import (
     HEADER,
     PERIOD,
+    POSITION,
     QUARANTINE,
     STANDING,
     TALLY,
@@ -165,6 +166,10 @@ class ShardTransaction:
             header = orjson.dumps({"reason": each.reason, "view": each.view})
             self._txn.put(key, HEADER.pack(len(header)) + header + each.body, db=self._db.quarantine)
 
+    def put_position(self, position: int) -> None:
+        """How far a follower has read the log that the epoch comes from."""
+        self._txn.put(POSITION, position.to_bytes(8, "big"), db=self._db.control)
+
     def drop(self, identity: int) -> None:
         """Deletes every row and period that is stored under an id."""
         prefix = view_prefix(identity)
@@ -273,6 +278,29 @@ class Shard:
                 return
             except lmdb.MapFullError:
                 self.environment.grow()
+
+    def replace(self, standing: Standing, tally: Tally, work: Callable[[ShardTransaction], None]) -> bool:
+        """Empties the shard and fills it anew in one transaction: readers see the old rows or the new ones. False, and
+        nothing done, where the shard has come as far as `standing` already. The rows of the tally are counted here."""
+        while True:
+            try:
+                with self.environment.begin(write=True) as transaction:
+                    databases = self.environment.databases
+                    held = transaction.get(STANDING, db=databases.control)
+                    if held and decode_standing(held).epoch >= standing.epoch:
+                        return False
+                    for database in databases.all:
+                        transaction.drop(database, delete=False)
+                    shard = ShardTransaction(transaction, self.environment, self.registry)
+                    work(shard)
+                    counted = add_outcome(tally, Outcome({}), shard.added)
+                    transaction.put(TALLY, encode_tally(counted), db=databases.control)
+                    transaction.put(STANDING, encode_standing(standing), db=databases.control)
+                return True
+            except lmdb.MapFullError:
+                self.environment.grow()
+            except lmdb.Error as error:
+                raise _explained(error, self) from error
 
     def _attempt(
         self, epoch: int, outcome: Outcome, work: Callable[[ShardTransaction], None], committed_at: int | None

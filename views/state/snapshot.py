@@ -25,6 +25,7 @@ LEDGER_SHARD = 0
 
 STANDING = b"standing"
 TALLY = b"tally"
+POSITION = b"position"
 PERIOD = struct.Struct("<qqq")
 QUARANTINE = struct.Struct(">QBH")
 HEADER = struct.Struct("<I")
@@ -85,6 +86,11 @@ class Snapshot:
     def tally(self) -> Tally:
         value = self._txn.get(TALLY, db=self._db.control)
         return decode_tally(value) if value else Tally()
+
+    def position(self) -> int | None:
+        """How far a follower has read its log; None for a shard that no follower writes."""
+        value = self._txn.get(POSITION, db=self._db.control)
+        return int.from_bytes(value, "big") if value else None
 
     def row(self, view: str, key: bytes, start: int = NO_PERIOD) -> bytes | None:
         """The stored value of a (full) group key in the period or pane that starts at `start`."""

@@ -31,6 +31,8 @@ class State:
     meta: Meta
     registry: Registry
     map_size: int = MAP_SIZE
+    home: Path | None = None
+    """The Delta state of which these shards are an index, in the job that writes it."""
 
     @classmethod
     def open(
@@ -71,7 +73,7 @@ class State:
             raise ChronicleError(
                 f"the state at {directory} belongs to the group {meta.group}, not to {group}", "give --state another"
             )
-        _refuse_changes(directory, meta, views, relations)
+        refuse_changes(directory, meta, views, relations)
         for index in range(meta.shards):
             environment(_shard_path(directory, index), create=True, map_size=map_size)
         since = _high_waters(directory)
@@ -90,14 +92,14 @@ class State:
     def with_slots(self, new: Iterable[Slot]) -> State:
         """For the job: the same state with further topic-partitions registered, durably."""
         wanted = replace(self.meta, slots=(*self.meta.slots, *(slot for slot in new if slot not in self.meta.slots)))
-        write_meta(self.directory, wanted)
+        write_meta(self.root, wanted)
         return replace(self, meta=wanted)
 
     def with_new_ids(self, views: Iterable[str]) -> State:
         """The same state where these views are still to be built, under new ids. The ids are taken durably; readers see
         the old rows until `adopt`."""
         wanted = with_new_ids(self.meta, views)
-        write_meta(self.directory, replace(self.meta, next_id=wanted.next_id))
+        write_meta(self.root, replace(self.meta, next_id=wanted.next_id))
         layouts = tuple(layout for _, layout in self.registry.views.values())
         relations = tuple(layout for _, layout in self.registry.relations.values())
         return replace(self, meta=wanted, registry=_registry(wanted, layouts, relations))
@@ -105,7 +107,7 @@ class State:
     def adopt(self, corrected: Mapping[str, int]) -> State:
         """Makes what `with_new_ids` began the state that readers see; `corrected` as in Meta."""
         wanted = replace(self.meta, corrected={**self.meta.corrected, **corrected})
-        write_meta(self.directory, wanted)
+        write_meta(self.root, wanted)
         return replace(self, meta=wanted)
 
     def of_journal(self, identity: str) -> State:
@@ -118,8 +120,13 @@ class State:
                 "put the journal back, or start a new state with --state",
             )
         wanted = replace(self.meta, journal=identity)
-        write_meta(self.directory, wanted)
+        write_meta(self.root, wanted)
         return replace(self, meta=wanted)
+
+    @property
+    def root(self) -> Path:
+        """Where meta.json and plans.json are."""
+        return self.home or self.directory
 
     @property
     def shards(self) -> int:
@@ -127,7 +134,7 @@ class State:
 
     @property
     def epochs(self) -> EpochLog:
-        return EpochLog(self.directory)
+        return EpochLog(self.root)
 
     def shard(self, index: int) -> Shard:
         opened = environment(_shard_path(self.directory, index), map_size=self.map_size)
@@ -183,9 +190,10 @@ def _registry(meta: Meta, views: tuple[ViewLayout, ...], relations: tuple[Relati
     )
 
 
-def _refuse_changes(
+def refuse_changes(
     directory: Path, meta: Meta, views: Sequence[ViewLayout], relations: Sequence[RelationLayout]
 ) -> None:
+    """Raises where a view or a relation has kept its name and not its meaning."""
     for what, known, layouts in (("view", meta.views, views), ("relation", meta.relations, relations)):
         wanted = {layout.name: layout.fingerprint for layout in layouts}
         if changed := drift(known, wanted).changed:
