@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
 from streaming.failures import recognised
+from streaming.kafka_source import KafkaMapper
 from streaming.planning import appends_in
 from streaming.source import JournalSource
 from streaming.tasks import FOLDED, MAPPED, FoldShards, Group, MapRanges, WholeEpoch
@@ -31,7 +32,7 @@ SMALL = 20_000
 
 
 class Mapper(Protocol):
-    """How a source's messages of some ranges reach the map: rows (shard, blob), and whether workers read themselves."""
+    """How a source's messages of some ranges reach the map: rows (shard, blob)."""
 
     def mapped(self, spark: SparkSession, group: Group, ranges: Sequence[SlotRange], epoch: EpochPlan) -> DataFrame: ...
 
@@ -76,12 +77,14 @@ class EpochRunner:
             self._run(epoch, spark or self.spark)
 
     def _run(self, epoch: EpochPlan, session: SparkSession) -> None:
-        ranges = ranges_of(epoch)
+        ranges = ranges_of(epoch, self.state.meta.slots)
         reach("planned")
         if not ranges:
             self._mark(epoch)
         elif isinstance(self.mapper, JournalMapper) and self._is_local and appends_in(epoch) <= SMALL:
             self._in_one_task(self.mapper.source).collect()
+        elif isinstance(self.mapper, KafkaMapper) and self._is_local and appends_in(epoch) <= SMALL:
+            self.mapper.whole(session, self.group, ranges, epoch).collect()
         else:
             mapped = self.mapper.mapped(session, self.group, ranges, epoch)
             folds = min(self.state.shards, session.sparkContext.defaultParallelism)

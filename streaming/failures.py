@@ -10,6 +10,12 @@ from contextlib import contextmanager
 import orjson
 
 from chronicle.errors import ChronicleError
+from streaming.source import SourceAwayError
+
+_KAFKA = re.compile(
+    r"(?:org\.apache\.kafka\.common\.errors\.\w+Exception|KAFKA_DATA_LOSS|java\.util\.concurrent\.TimeoutException)[^\n]*"
+)
+"""What brokers that restart, are slow, or lost something make of an epoch; whether it is lost is then asked."""
 
 _CARRIED = re.compile(r"chronicle-error:([A-Za-z0-9+/=]+):")
 
@@ -47,6 +53,8 @@ def explained(error: BaseException) -> ChronicleError:
     if found := _CARRIED.search(text):
         message, hint = orjson.loads(b64decode(found[1]))
         return ChronicleError(message, hint)
+    if failed := _KAFKA.search(text):
+        return SourceAwayError(f"Kafka failed an epoch: {failed[0][:300]}", "--verbose shows Spark's log")
     return ChronicleError(f"Spark: {_gist(text) or type(error).__name__}", "--verbose shows Spark's log")
 
 

@@ -18,6 +18,7 @@ from uuid import uuid4
 from pyspark.sql import DataFrame, SparkSession
 
 from chronicle.errors import ChronicleError
+from streaming.attendance import Attendance
 from streaming.epochs import EpochRunner
 from streaming.failures import explained
 from streaming.planning import appends_in, consumed, next_plan, offsets_gone, to_repeat
@@ -28,6 +29,8 @@ from views.kernel.rebuild import rebuild, to_rebuild
 from views.state import EpochPlan, Slot, Standing, State
 
 _LOOK_SECONDS = 0.05
+_ASK_SECONDS = 1.0
+_TRIES = 5
 _OFFSET_LOG_LINE = 2
 """Line of the source's offsets in an entry of Spark's offset log: after the version and the batch's metadata."""
 
@@ -59,8 +62,10 @@ class Job:
     means: str
     retention: Retention | None = None
     stopping: threading.Event = field(default_factory=threading.Event)
+    attendance: Attendance = field(default_factory=Attendance)
     _working: threading.Lock = field(default_factory=threading.Lock)
     _moved: dict[Slot, tuple[int, float]] = field(default_factory=dict)
+    _asked: float = 0.0
 
     @property
     def state(self) -> State:
@@ -74,6 +79,8 @@ class Job:
         """Runs again what a crash left unfinished, from what was written down."""
         planned = to_repeat(self.state)
         if planned is not None:
+            needed = {self.state.meta.slots[each.slot]: each.start for each in planned.slots if each.end > each.start}
+            starts(self.source.extents(), needed)
             self._run(planned, self.spark)
 
     def drain(self, until: Mapping[Slot, int]) -> None:
@@ -83,12 +90,30 @@ class Job:
             done = consumed(self.state.meta, self.standing())
             return all(done.get(slot, 0) >= offset for slot, offset in until.items())
 
-        if not reached():
-            self._stream("0 seconds", reached)
+        self._steadily("0 seconds", reached)
 
     def follow(self, trigger: str) -> None:
         """Streams until `stopping` is set."""
-        self._stream(trigger, lambda: False)
+        self._steadily(trigger, lambda: False)
+
+    def _steadily(self, trigger: str, finished: Callable[[], bool]) -> None:
+        """Streams; where the source fails an epoch, it is repeated from what was written down once the source is back.
+        A source that answers and yet fails the same epoch again and again is a failure."""
+        failed, tries = 0, 0
+        while not self.stopping.is_set():
+            try:
+                self.repeat()
+                self.repair()
+                if not finished():
+                    self._stream(trigger, finished)
+                return
+            except SourceAwayError as error:
+                epoch = self.standing().epoch
+                failed, tries = epoch, tries + 1 if epoch == failed else 1
+                if tries > _TRIES:
+                    raise
+                self.attendance.failed(error)
+                self.attendance.awaited(self.source.extents, self.stopping)
 
     def _stream(self, trigger: str, finished: Callable[[], bool]) -> None:
         checkpoints = self.state.directory / "checkpoint"
@@ -114,24 +139,26 @@ class Job:
         ranges = self.spark.readStream.format(FORMAT).options(**options_of(self.source, start, self.most)).load()
         stream = ranges.writeStream.foreachBatch(batch).option("checkpointLocation", str(checkpoint))
         query = stream.trigger(processingTime=trigger).start()
-        while query.isActive and not ending.is_set() and not self.stopping.wait(_LOOK_SECONDS):
-            self._look_after()
-        with self._working:  # that is: between two epochs
-            ending.set()
-            query.stop()
+        try:
+            while query.isActive and not ending.is_set() and not self.stopping.wait(_LOOK_SECONDS):
+                self._look_after()
+                self._ask_source()
+        finally:
+            with self._working:  # that is: between two epochs
+                ending.set()
+                query.stop()
         if failures:
             raise failures[0]
         if error := query.exception():
             raise explained(error)
 
     def _batch(self, session: SparkSession, ends: Mapping[Slot, int]) -> None:
-        new = [slot for slot in ends if slot not in self.state.meta.slots]
-        begin: Mapping[Slot, int] = {}
-        if new:
-            extents = self.source.extents()
-            begin = {slot: extents[slot].earliest for slot in new}
+        if new := [slot for slot in ends if slot not in self.state.meta.slots]:
             self.runner.state = self.state.with_slots(new)
         standing = self.standing()
+        begin: Mapping[Slot, int] = {}
+        if len(standing.slots) < len(self.state.meta.slots):
+            begin = {slot: extent.earliest for slot, extent in self.source.extents().items()}
         idle, corrects = self._idle(standing), self._may_correct()
         plan = next_plan(self.state.meta, standing, begin, ends, idle, corrects=corrects, means=self.means)
         if appends_in(plan) or new:
@@ -161,7 +188,7 @@ class Job:
     def _may_correct(self) -> bool:
         """Whether some relation takes changes from the past, and all of the chronicle is there to repair from."""
         wanted = any(relation.retroactive == "correct" for relation in self.runner.plan.relations.values())
-        return wanted and is_replayable(self.source.extents())
+        return wanted and isinstance(self.source, JournalSource) and is_replayable(self.source.extents())
 
     def repair(self) -> None:
         """Builds anew what does not reflect the whole chronicle: new views, and those of corrected relations."""
@@ -192,6 +219,22 @@ class Job:
             self.let_go()
         finally:
             self._working.release()
+
+    def _ask_source(self) -> None:
+        """Notices that the source is away, or that it lost what no view has seen, whatever Spark is waiting for."""
+        if isinstance(self.source, JournalSource) or time.monotonic() < self._asked + _ASK_SECONDS:
+            return
+        between_epochs = self._working.acquire(blocking=False)
+        try:
+            extents = self.attendance.asked(self.source.extents)
+            self._asked = time.monotonic()
+            if extents is None:
+                self._moved.clear()  # nobody is idle while nobody can be heard
+            elif between_epochs:
+                starts(extents, consumed(self.state.meta, self.standing()))
+        finally:
+            if between_epochs:
+                self._working.release()
 
     def _advance_idle_slots(self) -> None:
         """An epoch that reads nothing and moves the clocks of idle slots, where there are any."""

@@ -75,6 +75,14 @@ class Progress:
         elif not self._once:
             print(orjson.dumps(self._logged(report)).decode(), file=sys.stderr, flush=True)
 
+    def say(self, text: str) -> None:
+        """Something beside the epochs, such as a broker that is away."""
+        if self._console.is_terminal or self._once:
+            self._console.print(text, soft_wrap=True)
+        else:
+            logged = {"at": format_instant(time.time_ns() // 1000), "message": text}
+            print(orjson.dumps(logged).decode(), file=sys.stderr, flush=True)
+
     def _line(self, report: EpochReport) -> Text:
         clock = report.standing.clock
         return Text.assemble(

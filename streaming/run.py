@@ -13,11 +13,12 @@ from pathlib import Path
 from types import FrameType
 from typing import Literal
 
-from chronicle.definitions import JournalSource as JournalDefinition
 from chronicle.errors import ChronicleError, DefinitionError
 from chronicle.project import Project
-from streaming.epochs import EpochRunner, JournalMapper
+from streaming.attendance import Attendance
+from streaming.epochs import EpochRunner, JournalMapper, Mapper
 from streaming.job import Job, Watch, starts
+from streaming.kafka_source import KafkaMapper, KafkaSource
 from streaming.planning import consumed, meaning, settle_definition, to_repeat
 from streaming.retention import Retention
 from streaming.session import open_session
@@ -30,15 +31,21 @@ from views.state import Slot, State, writer_lock
 MOST = 500_000
 """Appends an epoch takes at most, unless --max-batch says otherwise: bounds memory, not correctness."""
 
+PATIENCE = 60.0
+
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
+    """`jars`: those of Spark's Kafka connector. `patience`: how many seconds `once` waits for a source that is away."""
+
     once: bool = False
     trigger: str = "500 milliseconds"
     most: int = MOST
     master: str = f"local[{os.cpu_count() or 2},4]"
     store: Literal["embedded", "delta"] | None = None
     verbose: bool = False
+    jars: tuple[Path, ...] = ()
+    patience: float = PATIENCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +59,28 @@ class Beginning:
     replayable: bool
 
 
-def run(project: Project, options: RunOptions, begin: Callable[[Beginning], None], watch: Watch) -> State:
+def run(
+    project: Project,
+    options: RunOptions,
+    begin: Callable[[Beginning], None],
+    watch: Watch,
+    attendance: Attendance | None = None,
+) -> State:
     """Runs until everything is drained (`once`) or SIGTERM or SIGINT; returns the state as it was left."""
     plan = plan_of(project)
-    source = _source(project)
+    attendance = attendance or Attendance()
+    source = _source(project, options, attendance)
     with writer_lock(project.state_dir), _stopped_by_signals() as stopping:
         before = _known_views(project.state_dir)
         means = meaning(project.definition)
         if before is not None:
             settle_definition(State.open(project.state_dir.absolute()), means)
+        if isinstance(source, KafkaSource):
+            source = source.settled(project.state_dir)
         state = prepared(project, plan, source)
-        extents = source.extents()
+        extents = attendance.awaited(source.extents, stopping)
+        if extents is None:
+            return state
         ends = {slot: extent.next for slot, extent in extents.items()}
         starts(extents, _consumed(state))  # what is missing is said before Spark is started
         begin(Beginning(state, plan, _waiting(state, ends), _added(state, before), is_replayable(extents)))
@@ -72,13 +90,12 @@ def run(project: Project, options: RunOptions, begin: Callable[[Beginning], None
             if retention is not None:
                 retention.apply(ends[JOURNAL])
             return state
-        spark = open_session(options.master, project.definition.name, log=_log(state, options))
+        log = _log(state, options)
+        spark = open_session(options.master, project.definition.name, jars=options.jars, log=log)
         try:
-            runner = EpochRunner(spark, plan, state, JournalMapper(source))
+            runner = EpochRunner(spark, plan, state, mapper_of(source))
             idle_seconds = project.definition.idle.average / 1_000_000
-            job = Job(spark, runner, source, options.most, watch, idle_seconds, means, retention, stopping)
-            job.repeat()
-            job.repair()
+            job = Job(spark, runner, source, options.most, watch, idle_seconds, means, retention, stopping, attendance)
             if options.once:
                 job.drain(ends)
             else:
@@ -88,9 +105,9 @@ def run(project: Project, options: RunOptions, begin: Callable[[Beginning], None
             spark.stop()
 
 
-def _retention(project: Project, source: JournalSource) -> Retention | None:
+def _retention(project: Project, source: JournalSource | KafkaSource) -> Retention | None:
     retain = project.definition.retain
-    return None if retain is None else Retention(source, retain.average)
+    return Retention(source, retain.average) if retain is not None and isinstance(source, JournalSource) else None
 
 
 def _log(state: State, options: RunOptions) -> Path | None:
@@ -106,17 +123,34 @@ def plan_of(project: Project) -> GroupPlan:
     return plan_group(definition, verdict.admitted.values())
 
 
-def _source(project: Project) -> JournalSource:
-    if not isinstance(project.definition.source, JournalDefinition):
-        raise ChronicleError("the Kafka source is not built into this version", "source: {journal: ...}")
+def _source(project: Project, options: RunOptions, attendance: Attendance) -> JournalSource | KafkaSource:
+    """The source; Kafka's once its brokers have answered."""
     path = project.journal_path
-    assert path is not None  # the source is a journal
-    return JournalSource.at(path.absolute())
+    own = [name for name, relation in project.definition.relations.items() if relation.source is not None]
+    if path is not None and own:
+        raise ChronicleError(
+            f"the relation {own[0]} comes from Kafka, and the group's source is a journal",
+            "give the group a Kafka source too, or append the relation's changes to the journal",
+        )
+    if path is not None:
+        return JournalSource.at(path.absolute())
+    if not any(jar.name.startswith("spark-sql-kafka") for jar in options.jars):
+        raise ChronicleError(
+            "Spark's Kafka connector is missing", "make jars (or set CHRONICLE_JARS to where the jars are)"
+        )
+    source = KafkaSource.of(project.definition)
+    attendance.awaited(source.extents, threading.Event())
+    return source
 
 
-def prepared(project: Project, plan: GroupPlan, source: JournalSource) -> State:
+def mapper_of(source: JournalSource | KafkaSource) -> Mapper:
+    return JournalMapper(source) if isinstance(source, JournalSource) else KafkaMapper(source)
+
+
+def prepared(project: Project, plan: GroupPlan, source: JournalSource | KafkaSource) -> State:
     """The state of the project, made or opened by the one who holds its lock."""
     definition = project.definition
+    topics = {JOURNAL.topic: 1} if isinstance(source, JournalSource) else source.partitions()
     state = State.prepare(
         project.state_dir.absolute(),
         definition.name,
@@ -124,10 +158,10 @@ def prepared(project: Project, plan: GroupPlan, source: JournalSource) -> State:
         plan.relation_layouts,
         shards=definition.shards,
         tzdata=version("tzdata"),
-        topics={JOURNAL.topic: 1},
+        topics=topics,
     )
     reach("prepared")
-    return state.of_journal(source.id)
+    return state.of_journal(source.id) if isinstance(source, JournalSource) else state
 
 
 def _known_views(directory: Path) -> set[str] | None:

@@ -5,6 +5,7 @@ The journal is the topic `journal` with one partition. Kafka is in `streaming.ka
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +50,9 @@ class Source(Protocol):
 
 
 class SourceAwayError(ChronicleError):
-    """The source does not answer now; it may later."""
+    """The source does not answer now; it may later. `worth_waiting`: seconds after which that is not to be expected."""
+
+    worth_waiting = math.inf
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,11 @@ def shares(result: SlotResult, shards: int) -> Batches:
         )
 
 
+def nothing(shards: int) -> Batches:
+    """Rows for every shard of a map that found no message: the epoch is folded all the same."""
+    yield pa.record_batch([pa.array(range(shards), pa.int32()), pa.array([b""] * shards)], ["shard", "blob"])
+
+
 @dataclass(frozen=True, slots=True)
 class FoldShards:
     """Rows are the shares of one or several shards, from every map."""
@@ -89,12 +94,14 @@ class FoldShards:
         by_shard: dict[int, list[SlotResult]] = {}
         for batch in batches:
             for shard, blob in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
-                by_shard.setdefault(shard, []).append(decode(blob))
+                results = by_shard.setdefault(shard, [])
+                if blob:
+                    results.append(decode(blob))
         with carried():
             plan, state, _ = self.group.opened()
             for shard, results in sorted(by_shard.items()):
                 fresh = fold(plan, state, shard, self.epoch, outcome_of(self.epoch, results), results)
-                yield _folded(shard, fresh)
+                yield folded(shard, fresh)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +120,8 @@ class WholeEpoch:
                 assert epoch is not None  # it is written down before it is run
                 run_epoch(plan, state, kernel, epoch, self.read)
                 for shard in range(state.shards):
-                    yield _folded(shard, True)
+                    yield folded(shard, True)
 
 
-def _folded(shard: int, fresh: bool) -> pa.RecordBatch:
+def folded(shard: int, fresh: bool) -> pa.RecordBatch:
     return pa.record_batch([pa.array([shard], pa.int32()), pa.array([fresh])], ["shard", "fresh"])

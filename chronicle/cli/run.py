@@ -37,6 +37,8 @@ def command(
     chronicle run --once                 # drain what is there, then stop
     chronicle run --trigger 200ms        # until Ctrl-C or SIGTERM; the epoch under way is finished
     """
+    from chronicle.cli.machine import jar_directory
+    from streaming.attendance import Attendance
     from streaming.progress import Progress
     from streaming.run import MOST, RunOptions, run
     from views.lookup.waiting import parse_wait
@@ -48,6 +50,8 @@ def command(
         master=master or RunOptions().master,
         store=store,  # type: ignore[arg-type]  # click has checked it
         verbose=verbose,
+        jars=() if project.journal_path is not None else tuple(sorted((jar_directory() / "spark").glob("*.jar"))),
     )
     with Progress(once=once) as progress:
-        run(project, options, progress.begin, progress.epoch)
+        attendance = Attendance(progress.say, options.patience if once else None)
+        run(project, options, progress.begin, progress.epoch, attendance)

@@ -33,7 +33,7 @@ def ranges_of(epoch: EpochPlan, slots: Sequence[Slot] = ()) -> list[SlotRange]:
             slot.clock,
             _others(epoch, slot.slot),
             bool(epoch.extra.get(CORRECTS)),
-            slots[slot.slot].topic if slots else None,
+            slots[slot.slot] if slots else None,
             known,
         )
         for slot in epoch.slots

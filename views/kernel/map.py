@@ -28,7 +28,7 @@ from views.kernel.view_map import Epoch, map_view
 from views.plan import GroupPlan, RelationPlan, rule_column
 from views.plan.algebra_sql import chronicle_table
 from views.plan.steps import CHRONON, POS, SN
-from views.state import Quarantined, State, encode_keys
+from views.state import Quarantined, Slot, State, encode_keys
 
 _INSTANTS = pa.timestamp("us", "UTC")
 
@@ -37,9 +37,9 @@ _INSTANTS = pa.timestamp("us", "UTC")
 class SlotRange:
     """What a map works on: offsets [start, end) of a slot, its high water and clock before them, and the largest clock
     of the other slots as of the last epoch. `corrects`: a change from the past is taken where its relation says so,
-    since the whole chronicle is there to repair its views from. `topic` decides how messages are read, where it is a
-    relation's own. `known` is the high water of every slot: versions from there on are of this epoch, and only a repeat
-    finds them in the state."""
+    since the whole chronicle is there to repair its views from. `place` is the slot's topic-partition: a topic
+    that is a relation's own decides how messages are read. `known` is the high water of every slot: versions from there
+    on are of this epoch, and only a repeat finds them in the state."""
 
     slot: int
     start: int
@@ -48,7 +48,7 @@ class SlotRange:
     clock: int | None
     others_clock: int | None = None
     corrects: bool = False
-    topic: str | None = None
+    place: Slot | None = None
     known: Mapping[int, int] = field(default_factory=dict)
 
 
@@ -104,8 +104,8 @@ class MapKernel:
         )
 
     def _decoded(self, part: SlotRange, messages: pa.Table) -> Decoded:
-        own = None if part.topic is None else self._plan.own_topics.get(part.topic)
-        decoder = self._decoder if own is None or part.topic is None else self._own_decoders[part.topic]
+        own = None if part.place is None else self._plan.own_topics.get(part.place.topic)
+        decoder = self._decoder if own is None or part.place is None else self._own_decoders[part.place.topic]
         return decode_range(self._plan.group, decoder, messages, own)
 
     def _views(
