@@ -138,7 +138,9 @@ def assert_same(views: Views, expected: Outcome) -> None:
     assert fates == {slot: dict(counts) for slot, counts in expected.fates.items()}
     unmatched = dict.fromkeys(expected.unmatched, 0)
     for counter, count in tally.counters.items():
-        unmatched[counter.split(":")[1]] += count
+        kind, name, *_ = counter.split(":")
+        if kind == "unmatched":
+            unmatched[name] += count
     assert unmatched == expected.unmatched
     ledger = views.ledger()
     late = [(each.sn, each.view) for each in ledger.quarantine if each.fate == "late"]

@@ -38,6 +38,10 @@ relations:
   customers:
     key: [number]
     columns: {number: string, state: string, zone: string}
+  prices:
+    key: [callee]
+    columns: {callee: string, price: "decimal(6,2)"}
+    retroactive: correct
 calendars:
   month: {every: P1M, zone: America/New_York}
   moving: {every: P1D, length: P5D, zone: UTC}
@@ -59,6 +63,11 @@ views:
     group_by: caller
     select: {calls: count(*), kinds: approx_distinct(callee)}
     period: {calendar: local_day, grace: PT6H, expire_after: P20D}
+  priced:
+    from: calls
+    join: {prices: calls.callee = prices.callee}
+    group_by: calls.callee
+    select: {cost: sum(price), calls: count(*)}
   paid: {from: payments, group_by: payer, select: {paid: sum(paid), payments: count(*)}}
 """
 
@@ -80,7 +89,8 @@ def bodies(seed: int) -> Iterator[tuple[int, bytes]]:
         {"number": each, "state": "NJ", "zone": chance.choice(_ZONES), "_from": "2025-01-01T00:00:00Z"}
         for each in _PEOPLE[:-1]
     ]
-    yield now, json.dumps({"customers": people}).encode()
+    prices = [{"callee": each, "price": "0.50", "_from": "2025-01-01T00:00:00Z"} for each in _PEOPLE]
+    yield now, json.dumps({"customers": people, "prices": prices}).encode()
     while True:
         now += chance.choice([1, 1_000_000, HOUR // 4, HOUR])
         yield now, _body(chance, now)
@@ -98,6 +108,10 @@ def _body(chance: random.Random, now: int) -> bytes:
     form = chance.randrange(20)
     if form == 0:
         return chance.choice([b"{", b"", b'{"_chronicle": "nowhere"}', b'{"_chronicle": "calls", "caller": 1}'])
+    if form == 19:
+        since = _written(now - chance.choice([0, HOUR, 100 * HOUR]))
+        change = {"callee": chance.choice(_PEOPLE), "price": f"{chance.randrange(300) / 100:.2f}", "_from": since}
+        return json.dumps({"prices": [change]}).encode()
     if form < 3:
         since = _written(now + chance.choice([1, HOUR, 50 * HOUR, -HOUR]))
         change = {"number": chance.choice(_PEOPLE), "state": chance.choice(["NJ", "NY"]), "_from": since}

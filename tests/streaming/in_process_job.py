@@ -6,7 +6,7 @@ that a test can kill it often.
 
 from __future__ import annotations
 
-import sys
+import os
 import time
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -18,13 +18,17 @@ from streaming.source import JOURNAL, JournalSource
 from views.kernel.failpoints import reach
 from views.kernel.in_process import run_epoch
 from views.kernel.map import MapKernel
-from views.state import EpochPlan, State, writer_lock
+from views.kernel.rebuild import rebuild, to_rebuild
+from views.state import State, writer_lock
 
 _POLL_SECONDS = 0.002
 
 
-def keep_current(definition: Path, most: int, *, once: bool, began: Connection | None = None) -> None:
+def keep_current(
+    definition: Path, most: int, *, once: bool, failpoint: str = "", began: Connection | None = None
+) -> None:
     """Runs epochs of at most `most` appends, until everything is drained (`once`) or for ever."""
+    os.environ["CHRONICLE_FAILPOINT"] = failpoint
     project = Project.load(definition)
     plan, means = plan_of(project), meaning(project.definition)
     assert project.journal_path is not None
@@ -33,29 +37,25 @@ def keep_current(definition: Path, most: int, *, once: bool, began: Connection |
         if (project.state_dir / "meta.json").exists():
             settle_definition(State.open(project.state_dir.absolute()), means)
         state = prepared(project, plan, source)
-        kernel = MapKernel(plan, state)
-
-        def run(epoch: EpochPlan) -> None:
-            reach("plan")
-            state.epochs.write(epoch)
-            reach("planned")
-            run_epoch(plan, state, kernel, epoch, source.read)
-            reach("folded")
-
         if began is not None:
             began.send(None)
-        if (planned := to_repeat(state)) is not None:
-            run(planned)
+        epoch = to_repeat(state)
         while True:
+            if epoch is not None:
+                reach("plan")
+                state.epochs.write(epoch)
+                reach("planned")
+                run_epoch(plan, state, MapKernel(plan, state), epoch, source.read)
+                reach("folded")
             standing, end = state.shard(0).standing(), source.extents()[JOURNAL].next
             at = standing.slots[0].next_offset if standing.slots else 0
+            if stale := to_rebuild(plan, state):
+                state = rebuild(plan, state, stale, source.read, at, 1000)
+            epoch = None
             if at < end:
-                run(next_plan(state.meta, standing, {}, {JOURNAL: min(end, at + most)}, means=means))
+                ends = {JOURNAL: min(end, at + most)}
+                epoch = next_plan(state.meta, standing, {}, ends, corrects=True, means=means)
             elif once:
                 return
             else:
                 time.sleep(_POLL_SECONDS)
-
-
-if __name__ == "__main__":
-    keep_current(Path(sys.argv[1]), int(sys.argv[2]), once=True)

@@ -8,15 +8,15 @@ from __future__ import annotations
 import os
 import signal
 
-_WANTED = os.environ.get("CHRONICLE_FAILPOINT", "")
 _reached = 0
 
 
 def reach(name: str) -> None:
     global _reached
-    if not _WANTED:
+    asked = os.environ.get("CHRONICLE_FAILPOINT")
+    if not asked:
         return
-    wanted, _, count = _WANTED.partition(":")
+    wanted, _, count = asked.partition(":")
     if name == wanted:
         _reached += 1
         if _reached >= int(count or 1):

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from views.kernel.failpoints import reach
 from views.kernel.map import MapKernel, SlotRange, corrections
 from views.kernel.partials import SlotResult
 from views.plan import GroupPlan
@@ -39,6 +40,7 @@ def _corrections(plan: GroupPlan, state: State) -> dict[str, int]:
 def rebuild(plan: GroupPlan, state: State, views: Mapping[str, int], read: Read, until: int, most: int) -> State:
     """Builds these views (as `to_rebuild` gives them) from the appends [0, until) of the journal, and adopts them."""
     begun = state.with_new_ids(views)
+    reach("rebuild")
     kernel = MapKernel(replace(plan, views=tuple(view for view in plan.views if view.name in views)), begun)
     clock: int | None = None
     for start in range(0, until, most):
@@ -47,7 +49,10 @@ def rebuild(plan: GroupPlan, state: State, views: Mapping[str, int], read: Read,
         clock = result.clock
         for shard, share in enumerate(result.of_shards(state.shards)):
             begun.shard(shard).extend(_merging(share))
+            reach("rebuilding")
+    reach("rebuilt")
     adopted = begun.adopt(views)
+    reach("adopted")
     _forget(adopted, (state.meta.views[name].id for name in views))
     return adopted
 

@@ -1,0 +1,72 @@
+"""Processes that run the in-process job and are killed: forked from a server that has everything imported."""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+
+from engine_cases import append, bodies
+from in_process_job import keep_current
+
+from chronicle.journal import Journal
+
+_context = multiprocessing.get_context("forkserver")
+_context.set_forkserver_preload(["in_process_job"])
+
+
+def started(definition: Path, most: int, *, once: bool, failpoint: str = "") -> ForkServerProcess:
+    """A job that has the state's lock and is about to run its first epoch (or is dead already)."""
+    here, there = _context.Pipe(duplex=False)
+    arguments = {"once": once, "failpoint": failpoint, "began": there}
+    process = _context.Process(target=keep_current, args=(definition, most), kwargs=arguments)
+    process.start()
+    there.close()
+    try:
+        here.recv()
+    except EOFError:
+        process.join()
+    here.close()
+    return process
+
+
+def killed(process: ForkServerProcess) -> bool:
+    """Whether it died of SIGKILL, now that it is dead."""
+    process.join()
+    return process.exitcode == -signal.SIGKILL
+
+
+def finished(definition: Path, most: int, failpoint: str = "") -> int | None:
+    """The exit code of a job that drains the journal."""
+    process = started(definition, most, once=True, failpoint=failpoint)
+    process.join()
+    return process.exitcode
+
+
+@contextmanager
+def appending(path: Path, seed: int, most: int) -> Iterator[None]:
+    """Something is appended all the time (at most so much), from a thread, while the block runs."""
+    done = threading.Event()
+    chance, source = random.Random(seed), bodies(seed)
+
+    def work() -> None:
+        left = most
+        with Journal.open(path) as journal:
+            while left and not done.is_set():
+                count = min(left, chance.randrange(1, 9))
+                append(journal, source, count)
+                left -= count
+                done.wait(chance.random() * 0.02)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
