@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -19,11 +19,12 @@ from streaming.failures import recognised
 from streaming.kafka_source import KafkaMapper
 from streaming.planning import appends_in
 from streaming.source import JournalSource
-from streaming.tasks import FOLDED, MAPPED, FoldShards, Group, MapRanges, WholeEpoch
+from streaming.tasks import FOLDED, MAPPED, FoldShards, Group, MapRanges, Reader, WholeEpoch
 from views.kernel.failpoints import reach
 from views.kernel.fold import fold, outcome_of
 from views.kernel.in_process import ranges_of
 from views.kernel.map import SlotRange
+from views.kernel.rebuild import rebuild
 from views.plan import GroupPlan
 from views.state import EpochPlan, State
 
@@ -104,6 +105,10 @@ class EpochRunner:
         outcome = outcome_of(epoch, ())
         for shard in range(self.state.shards):
             fold(self.plan, self.state, shard, epoch, outcome, ())
+
+    def rebuild(self, views: Mapping[str, int], read: Reader, until: int, most: int) -> None:
+        """Builds these views (as `to_rebuild` gives them) anew from the appends [0, until) of the journal."""
+        self.state = rebuild(self.plan, self.state, views, read, until, most)
 
     @property
     def _is_local(self) -> bool:

@@ -25,7 +25,7 @@ from streaming.planning import appends_in, consumed, next_plan, offsets_gone, to
 from streaming.ranges import FORMAT, RangesSource, offsets_from_json, options_of
 from streaming.retention import Retention
 from streaming.source import JOURNAL, Extents, JournalSource, Source, SourceAwayError, is_replayable
-from views.kernel.rebuild import rebuild, to_rebuild
+from views.kernel.rebuild import to_rebuild
 from views.state import EpochPlan, Slot, Standing, State
 
 _LOOK_SECONDS = 0.05
@@ -195,7 +195,7 @@ class Job:
         stale = to_rebuild(self.runner.plan, self.state)
         if stale and isinstance(self.source, JournalSource) and is_replayable(self.source.extents()):
             until = self.standing().slots[0].next_offset
-            self.runner.state = rebuild(self.runner.plan, self.state, stale, self.source.read, until, self.most)
+            self.runner.rebuild(stale, self.source.read, until, self.most)
 
     def _idle(self, standing: Standing) -> set[Slot]:
         """Slots that got nothing for so long that they follow the group's clock."""

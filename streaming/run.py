@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from chronicle.errors import ChronicleError, DefinitionError
+from chronicle.errors import ChronicleError, DefinitionError, UsageError
 from chronicle.project import Project
 from streaming.attendance import Attendance
 from streaming.epochs import EpochRunner, JournalMapper, Mapper
@@ -26,7 +26,10 @@ from streaming.source import JOURNAL, JournalSource, is_replayable
 from views.kernel.failpoints import reach
 from views.kernel.rebuild import to_rebuild
 from views.plan import GroupPlan, plan_group
-from views.state import Slot, State, writer_lock
+from views.state import NoStateError, Slot, State, read_meta, writer_lock
+
+if TYPE_CHECKING:
+    from streaming.delta.store import DeltaState
 
 MOST = 500_000
 """Appends an epoch takes at most, unless --max-batch says otherwise: bounds memory, not correctness."""
@@ -73,11 +76,12 @@ def run(
     with writer_lock(project.state_dir), _stopped_by_signals() as stopping:
         before = _known_views(project.state_dir)
         means = meaning(project.definition)
-        if before is not None:
-            settle_definition(State.open(project.state_dir.absolute()), means)
         if isinstance(source, KafkaSource):
             source = source.settled(project.state_dir)
-        state = prepared(project, plan, source)
+        delta = _delta(project, plan, source) if _store(project, options) == "delta" else None
+        if before is not None:
+            settle_definition(delta.state if delta else State.open(project.state_dir.absolute()), means)
+        state = delta.state if delta else prepared(project, plan, source)
         extents = attendance.awaited(source.extents, stopping)
         if extents is None:
             return state
@@ -93,7 +97,8 @@ def run(
         log = _log(state, options)
         spark = open_session(options.master, project.definition.name, jars=options.jars, log=log)
         try:
-            runner = EpochRunner(spark, plan, state, mapper_of(source))
+            mapper = mapper_of(source)
+            runner = delta.runner(spark, plan, mapper) if delta else EpochRunner(spark, plan, state, mapper)
             idle_seconds = project.definition.idle.average / 1_000_000
             job = Job(spark, runner, source, options.most, watch, idle_seconds, means, retention, stopping, attendance)
             if options.once:
@@ -111,7 +116,7 @@ def _retention(project: Project, source: JournalSource | KafkaSource) -> Retenti
 
 
 def _log(state: State, options: RunOptions) -> Path | None:
-    return None if options.verbose else state.directory / "spark.log"
+    return None if options.verbose else state.root / "spark.log"
 
 
 def plan_of(project: Project) -> GroupPlan:
@@ -150,7 +155,6 @@ def mapper_of(source: JournalSource | KafkaSource) -> Mapper:
 def prepared(project: Project, plan: GroupPlan, source: JournalSource | KafkaSource) -> State:
     """The state of the project, made or opened by the one who holds its lock."""
     definition = project.definition
-    topics = {JOURNAL.topic: 1} if isinstance(source, JournalSource) else source.partitions()
     state = State.prepare(
         project.state_dir.absolute(),
         definition.name,
@@ -158,15 +162,38 @@ def prepared(project: Project, plan: GroupPlan, source: JournalSource | KafkaSou
         plan.relation_layouts,
         shards=definition.shards,
         tzdata=version("tzdata"),
-        topics=topics,
+        topics=_topics(source),
     )
     reach("prepared")
     return state.of_journal(source.id) if isinstance(source, JournalSource) else state
 
 
-def _known_views(directory: Path) -> set[str] | None:
-    from views.state import NoStateError, read_meta
+def _store(project: Project, options: RunOptions) -> str:
+    """A state knows its store: only a new one takes what is asked for."""
+    try:
+        held = read_meta(project.state_dir).store
+    except NoStateError:
+        return options.store or "embedded"
+    if options.store not in (None, held):
+        raise UsageError(
+            f"the state at {project.state_dir} is kept in the {held} store, not in the {options.store} store",
+            "leave --store away, or start a new state with --state",
+        )
+    return held
 
+
+def _topics(source: JournalSource | KafkaSource) -> Mapping[str, int]:
+    return {JOURNAL.topic: 1} if isinstance(source, JournalSource) else source.partitions()
+
+
+def _delta(project: Project, plan: GroupPlan, source: JournalSource | KafkaSource) -> DeltaState:
+    from streaming.delta.store import open_delta
+
+    delta = open_delta(project, plan, _topics(source))
+    return delta.of_journal(source.id) if isinstance(source, JournalSource) else delta
+
+
+def _known_views(directory: Path) -> set[str] | None:
     try:
         return set(read_meta(directory).views)
     except NoStateError:

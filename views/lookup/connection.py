@@ -13,7 +13,7 @@ from views.checked import CheckedView
 from views.lookup.faults import NotYetError, UnknownViewError
 from views.lookup.ledger import Ledger, read_ledger
 from views.lookup.view import View
-from views.state import RelationLayout, Shard, Slot, State, ViewLayout, layout_of
+from views.state import RelationLayout, Shard, Slot, State, ViewLayout, layout_of, read_meta
 
 _REFRESH_SECONDS = 1.0
 _POLL_SECONDS = 0.002
@@ -66,8 +66,16 @@ class Views(Mapping[str, View]):
         """The state; NoStateError before a job has made it."""
         self._refresh()
         if self._state is None:
-            self._state = State.open(self.directory, self._layouts.values(), self._relations)
+            self._state = State.open(self._readable(), self._layouts.values(), self._relations)
         return self._state
+
+    def _readable(self) -> Path:
+        """Where the rows are: of a Delta state in an index that follows it."""
+        if read_meta(self.directory).store == "embedded":
+            return self.directory
+        from views.replica import readable
+
+        return readable(self.project, self.directory)
 
     def ledger(self, fate: str | None = None, limit: int | None = None) -> Ledger:
         return read_ledger(self.state, fate, limit)

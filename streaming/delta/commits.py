@@ -1,0 +1,121 @@
+"""Commits of epochs: at most once each, and only by the job that took the state over last.
+
+A job begins a term: an application transaction `GROUP/term` with a number above the last. Every epoch is a transaction
+`GROUP/epoch` with the epoch's own number, and names its job's term again. Delta refuses a commit when another that it
+has not seen touched one of its application transactions; so a job that was taken over, however late it wakes up, finds
+its commit refused, and an epoch cannot be committed twice. Compactions touch neither, and are passed by.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake.exceptions import CommitFailedError
+from deltalake.transaction import AddAction, RemoveAction
+
+from chronicle.errors import ChronicleError
+from views.kernel.failpoints import reach
+from views.replica.compaction import Work, commit_snapshot, work_on
+from views.replica.ledger import LedgerRow, encode_ledger
+from views.replica.table import LEDGER, NO_SHARD, PARTITIONED_BY, SCHEMA, File, create_table, table_path, write_file
+from views.state import Meta, Outcome
+from views.state.durable import sync_directory
+
+_ATTEMPTS = 20
+
+
+class FencedError(ChronicleError):
+    """Another job has taken the state over."""
+
+    def __init__(self, home: Path, own: int, term: int) -> None:
+        super().__init__(
+            f"another job has taken over the state {home} (term {term}, this job's is {own})",
+            "this one has committed nothing since; let it go, or stop the other and start it again",
+        )
+
+
+@dataclass(slots=True)
+class Committer:
+    home: Path
+    group: str
+    term: int
+    _table: DeltaTable
+
+    @classmethod
+    def begin(cls, home: Path, meta: Meta) -> Committer:
+        """Makes the table if there is none, and begins a term: from now on no earlier job commits."""
+        create_table(home, meta)
+        for _ in range(_ATTEMPTS):
+            table = DeltaTable(str(table_path(home)))
+            term = 1 + (table.transaction_version(_term(meta.group)) or 0)
+            begun = cls(home, meta.group, term, table)
+            try:
+                begun._write([], [Transaction(_term(meta.group), term)])
+            except CommitFailedError:
+                continue  # another job has begun a term at the same moment; whose is larger stays
+            return begun
+        raise ChronicleError(f"the state {home} is being taken over again and again", "let only one job have it")
+
+    @property
+    def epoch(self) -> int:
+        """The last epoch that is committed, as far as this job has seen."""
+        return self._table.transaction_version(_epoch(self.group)) or 0
+
+    def commit(self, epoch: int, partials: Sequence[File], outcome: Outcome) -> None:
+        """The epoch with its row of the ledger, as one commit. Refused (FencedError) where another job has begun a
+        term."""
+        self._refuse_strangers(epoch - 1)
+        row = LedgerRow(epoch, time.time_ns() // 1000, self.term, outcome)
+        ledger = write_file(self.home, LEDGER, epoch, [(NO_SHARD, encode_ledger(row))])
+        reach("uncommitted")
+        try:
+            self._write(
+                [*partials, ledger], [Transaction(_epoch(self.group), epoch), Transaction(_term(self.group), self.term)]
+            )
+        except CommitFailedError as error:
+            self._table.update_incremental()
+            self._refuse_strangers(epoch - 1)
+            raise ChronicleError(f"epoch {epoch} was not committed: {error}", "run again: it is repeated") from error
+        reach("committed")
+
+    def replace(self, build: Callable[[Work], Sequence[File]]) -> None:
+        """Puts snapshots that `build` makes in the place of everything that is committed, as one commit."""
+        self._refuse_strangers(self.epoch)
+        self._table.update_incremental()
+        work = work_on(self.home, self._table)
+        commit_snapshot(self._table, work, build(work), self.group, [self._named])
+        self._table.update_incremental()
+
+    @property
+    def _named(self) -> Transaction:
+        """This job's term, for a commit that no later term may have been begun before."""
+        return Transaction(_term(self.group), self.term)
+
+    def _refuse_strangers(self, expected: int) -> None:
+        term = self._table.transaction_version(_term(self.group))
+        if term != self.term:
+            raise FencedError(self.home, self.term, term or 0)
+        if self.epoch != expected:
+            raise ChronicleError(
+                f"{table_path(self.home)} has epoch {self.epoch} and cannot take epoch {expected + 1}",
+                "epochs are committed once and in order; run again, and the job goes on from what is there",
+            )
+
+    def _write(self, files: Sequence[File], transactions: list[Transaction]) -> None:
+        added: list[AddAction | RemoveAction] = [file.added() for file in files]
+        properties = CommitProperties(app_transactions=transactions)
+        self._table.create_write_transaction(added, "append", SCHEMA, PARTITIONED_BY, commit_properties=properties)
+        self._table.update_incremental()
+        sync_directory(table_path(self.home) / "_delta_log")
+
+
+def _term(group: str) -> str:
+    return f"{group}/term"
+
+
+def _epoch(group: str) -> str:
+    return f"{group}/epoch"

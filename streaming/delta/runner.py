@@ -1,0 +1,71 @@
+"""An epoch with the Delta store: maps that write files, one commit of all of them, and the job's own index after it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from streaming.delta.commits import Committer
+from streaming.delta.repair import rebuild
+from streaming.delta.tasks import WRITTEN, FollowingGroup, WriteMapped, WriteShares, files_of
+from streaming.epochs import EpochRunner, JournalMapper
+from streaming.tasks import Group, Reader
+from views.kernel.failpoints import reach
+from views.kernel.fold import outcome_of
+from views.kernel.in_process import ranges_of
+from views.replica import Follower, private_index
+from views.state import EpochPlan
+
+
+@dataclass(slots=True, kw_only=True)
+class DeltaRunner(EpochRunner):
+    """`state` is the job's own index, which `follower` keeps; only it is read, and only the table is written."""
+
+    home: Path
+    committer: Committer
+    follower: Follower
+    _frame: tuple[WriteMapped, DataFrame] | None = None
+
+    @property
+    def group(self) -> Group:
+        own = super(DeltaRunner, self).group  # slots=True makes the class anew: super() would not find it
+        if self._is_local:
+            return own
+        return FollowingGroup(self.home, own.state_id, own.plan_id, own.plan, own.map_size)
+
+    def _run(self, epoch: EpochPlan, session: SparkSession) -> None:
+        if self.committer.epoch < epoch.epoch:
+            reach("planned")
+            files, results = files_of(epoch.epoch, self._mapped(epoch, session))
+            self.committer.commit(epoch.epoch, files, outcome_of(epoch, results))
+        self.follower.catch_up()
+        reach("folded")
+
+    def _mapped(self, epoch: EpochPlan, session: SparkSession) -> list[Row]:
+        ranges = ranges_of(epoch, self.state.meta.slots)
+        if not ranges:
+            return []
+        if isinstance(self.mapper, JournalMapper):
+            return self._journal_frame(self.mapper).collect()
+        mapped = self.mapper.mapped(session, self.group, ranges, epoch)
+        return mapped.mapInArrow(WriteShares(self.home, epoch.epoch), WRITTEN).collect()
+
+    def rebuild(self, views: Mapping[str, int], read: Reader, until: int, most: int) -> None:
+        """Followers learn of it by the views' new ids: an index of the old ones is given up for one of the new."""
+        meta = rebuild(self.home, self.committer, self.plan, self.state, views, read, until, most)
+        self.follower = Follower(
+            self.home, private_index(self.home, self.plan), self.plan, map_size=self.state.map_size
+        )
+        self.follower.catch_up()
+        self.state = replace(self.follower.state, meta=meta, home=self.home)
+
+    def _journal_frame(self, mapper: JournalMapper) -> DataFrame:
+        """The frame that runs the epoch written down last: the journal is one slot, and planning costs more than a
+        small epoch's work."""
+        task = WriteMapped(self.group, self.home, mapper.source.read)
+        if self._frame is None or self._frame[0] != task:
+            self._frame = (task, self.spark.range(0, 1, 1, 1).mapInArrow(task, WRITTEN))
+        return self._frame[1]

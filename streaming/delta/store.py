@@ -1,0 +1,92 @@
+"""A Delta state as a job opens it: the registry in `meta.json`, the table, a term, and the job's own index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from chronicle.errors import ChronicleError
+from chronicle.project import Project
+from streaming.delta.commits import Committer
+from streaming.delta.runner import DeltaRunner
+from streaming.epochs import Mapper
+from views.plan import GroupPlan
+from views.replica import Follower, is_delta, private_index
+from views.state import EpochLog, Meta, NoStateError, State, read_meta
+from views.state.environment import MAP_SIZE
+from views.state.meta import new_meta, register, register_slots, write_meta
+from views.state.store import refuse_changes
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaState:
+    """`state` is the job's own index, with the registry of the Delta state at `home`."""
+
+    home: Path
+    state: State
+    committer: Committer
+    follower: Follower
+
+    def of_journal(self, identity: str) -> DeltaState:
+        return replace(self, state=self.state.of_journal(identity))
+
+    def runner(self, spark: SparkSession, plan: GroupPlan, mapper: Mapper) -> DeltaRunner:
+        return DeltaRunner(
+            spark, plan, self.state, mapper, home=self.home, committer=self.committer, follower=self.follower
+        )
+
+
+def open_delta(project: Project, plan: GroupPlan, topics: Mapping[str, int], *, map_size: int = MAP_SIZE) -> DeltaState:
+    """Under the writer's lock: begins a term, brings the index up to the last commit, registers what is new."""
+    home = project.state_dir.absolute()
+    meta = _meta(home, project)
+    refuse_changes(home, meta, plan.view_layouts, plan.relation_layouts)
+    committer = Committer.begin(home, meta)
+    _forget_foreign_plans(home, committer.epoch)
+    since = _high_waters(Follower(home, private_index(home, plan), plan, map_size=map_size)) if committer.epoch else {}
+    prints = {layout.name: layout.fingerprint for layout in plan.view_layouts}
+    relations = {layout.name: layout.fingerprint for layout in plan.relation_layouts}
+    wanted = register_slots(register(meta, prints, relations, since), topics)
+    if wanted != meta:
+        write_meta(home, wanted)
+    follower = Follower(home, private_index(home, plan), plan, map_size=map_size)
+    follower.catch_up()
+    return DeltaState(home, replace(follower.state, meta=wanted, home=home), committer, follower)
+
+
+def _meta(home: Path, project: Project) -> Meta:
+    definition = project.definition
+    try:
+        meta = read_meta(home)
+    except NoStateError:
+        meta = new_meta(definition.name, definition.shards, version("tzdata"), "delta")
+        write_meta(home, meta)
+    if meta.group != definition.name:
+        raise ChronicleError(
+            f"the state at {home} belongs to the group {meta.group}, not to {definition.name}", "give --state another"
+        )
+    if not is_delta(home) and (home / "shards").exists():
+        raise ChronicleError(
+            f"{home} is an index that follows a Delta state, not a state", "name the Delta state with --state"
+        )
+    return meta
+
+
+def _high_waters(follower: Follower) -> dict[str, int]:
+    """The offsets up to which views that are new have seen nothing."""
+    follower.catch_up()
+    standing = follower.state.shard(0).standing()
+    return {str(slot): at.next_offset for slot, at in standing.slots.items()}
+
+
+def _forget_foreign_plans(home: Path, epoch: int) -> None:
+    """Plans that do not fit the last commit are of a job that was taken over: an epoch is all or nothing here, so none
+    of them is needed."""
+    path = home / "plans.json"
+    planned = EpochLog(home).latest()
+    if planned is not None and planned.epoch not in (epoch, epoch + 1):
+        path.unlink()

@@ -1,0 +1,124 @@
+"""What runs in Spark's Python workers with the Delta store: a map, and its shares into one file of the table.
+
+No shuffle: the fold is the followers'. A file is no part of the table before the driver commits it, so a task may run
+twice or die anywhere; what it leaves behind is vacuumed.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pyarrow as pa
+
+from streaming.failures import carried
+from streaming.tasks import Batches, Group, Reader
+from views.kernel.failpoints import reach
+from views.kernel.in_process import ranges_of
+from views.kernel.map import MapKernel
+from views.kernel.partials import SlotResult
+from views.kernel.wire import decode, encode
+from views.plan import GroupPlan
+from views.replica import Follower
+from views.replica.table import PARTIAL, File, Share, write_file
+from views.state import LEDGER_SHARD, EpochLog, State, read_meta
+
+WRITTEN = "path string, size bigint, ledger binary"
+"""A file, and the ledger's part of the maps whose shares are in it."""
+
+_WRITTEN = pa.schema([("path", pa.string()), ("size", pa.int64()), ("ledger", pa.binary())])
+
+
+@dataclass(frozen=True, slots=True)
+class FollowingGroup(Group):
+    """On a cluster no disk is shared but the table's: a worker's machine follows the relations into an index of its
+    own, brought up to the last epoch before the map. `state` is the Delta state."""
+
+    def opened(self) -> tuple[GroupPlan, State, MapKernel]:
+        key = (os.getpid(), str(self.state), self.state_id, self.plan_id)
+        if key not in _following:
+            _following.clear()
+            plan: GroupPlan = pickle.loads(self.plan.value)
+            follower = Follower(self.state, _worker_index(self.state, self.plan_id), plan, False, self.map_size)
+            _following[key] = (plan, follower, MapKernel(plan, follower.state))
+        plan, follower, kernel = _following[key]
+        if plan.relations:
+            follower.catch_up()
+        return plan, follower.state, kernel
+
+
+_following: dict[tuple[int, str, str, str], tuple[GroupPlan, Follower, MapKernel]] = {}
+
+
+def _worker_index(home: Path, plan_id: str) -> Path:
+    return Path(tempfile.gettempdir()) / f"chronicle-{os.getuid()}" / read_meta(home).id / plan_id[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteMapped:
+    """Rows are numbers of ranges of the epoch that is written down last; each task maps its own and writes a file."""
+
+    group: Group
+    home: Path
+    read: Reader
+
+    def __call__(self, batches: Batches) -> Batches:
+        with carried():
+            _, state, kernel = self.group.opened()
+            epoch = EpochLog(self.home).latest()
+            assert epoch is not None  # it is written down before it is run
+            ranges = ranges_of(epoch, read_meta(self.home).slots)
+            for batch in batches:
+                parts = [ranges[number] for number in batch.column(0).to_pylist() if number < len(ranges)]
+                results = [kernel.map(part, self.read(part)) for part in parts]
+                yield from written(self.home, epoch.epoch, shares_of(results, state.shards), results)
+
+
+def shares_of(results: Sequence[SlotResult], shards: int) -> list[Share]:
+    apart = [result.of_shards(shards) for result in results]
+    return [(shard, encode(shares[shard])) for shard in range(shards) for shares in apart]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteShares:
+    """Rows are the shares (shard, blob) of a map before it in the same task."""
+
+    home: Path
+    epoch: int
+
+    def __call__(self, batches: Batches) -> Batches:
+        shares: list[Share] = []
+        for batch in batches:
+            pairs = zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True)
+            shares += [(shard, blob) for shard, blob in pairs if blob]
+        with carried():
+            shares.sort(key=lambda share: share[0])
+            results = [decode(blob) for shard, blob in shares if shard == LEDGER_SHARD]
+            yield from written(self.home, self.epoch, shares, results)
+
+
+def written(home: Path, epoch: int, shares: Sequence[Share], results: Iterable[SlotResult]) -> Batches:
+    """A file with the shares, told to the driver; none where there are none."""
+    if not shares:
+        return
+    file = write_file(home, PARTIAL, epoch, shares)
+    reach("written")
+    ledger = [[each.slot, each.next_offset, each.clock, each.fates, each.counters] for each in results]
+    yield pa.record_batch([[file.path], [file.size], [orjson.dumps(ledger)]], schema=_WRITTEN)
+
+
+def files_of(epoch: int, rows: Iterable[Any]) -> tuple[list[File], list[SlotResult]]:
+    """What the tasks told: the files, and what their maps have for the ledger."""
+    files: list[File] = []
+    results: list[SlotResult] = []
+    for row in rows:
+        files.append(File(PARTIAL, epoch, row["path"], row["size"]))
+        for slot, next_offset, clock, fates, counters in orjson.loads(bytes(row["ledger"])):
+            results.append(SlotResult(slot, next_offset, clock, fates, counters, (), {}, {}))
+    return files, results
