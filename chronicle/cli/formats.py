@@ -12,6 +12,8 @@ from typing import IO, TYPE_CHECKING, Any
 from chronicle.types import Kind, Value
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from views.lookup import Row, View
 
 Writer = Callable[["View", Iterable["Row"], IO[bytes]], None]
@@ -54,8 +56,16 @@ def write_table(view: View, rows: Iterable[Row], out: IO[bytes]) -> None:
 
 def write_parquet(view: View, rows: Iterable[Row], out: IO[bytes]) -> None:
     """With the view's own types: decimals exact, timestamps in UTC."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
+
+    with pq.ParquetWriter(out, table_schema(view)) as writer:
+        for batch in record_batches(view, rows):
+            writer.write_batch(batch)
+
+
+def table_schema(view: View) -> pa.Schema:
+    """Key columns, then the period's where the view has periods, then the values."""
+    import pyarrow as pa
 
     from views.state.versions import arrow_type
 
@@ -67,12 +77,18 @@ def write_parquet(view: View, rows: Iterable[Row], out: IO[bytes]) -> None:
         types = (pa.string(), stamp, stamp, pa.string())
         period = [pa.field(name, kind) for name, kind in zip(_PERIOD, types, strict=True)]
     fields = [f for f in columns if f.name in keys] + period + [f for f in columns if f.name not in keys]
-    schema = pa.schema(fields)
-    with pq.ParquetWriter(out, schema) as writer:
-        for batch in _batches(rows):
-            lists = zip(*(_values(row) for row in batch), strict=True)
-            arrays = [pa.array(list(values), f.type) for values, f in zip(lists, fields, strict=True)]
-            writer.write_batch(pa.record_batch(arrays, schema=schema))
+    return pa.schema(fields)
+
+
+def record_batches(view: View, rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
+    """The rows as Arrow has them, some thousands at a time."""
+    import pyarrow as pa
+
+    schema = table_schema(view)
+    for batch in _batches(rows):
+        lists = zip(*(_values(row) for row in batch), strict=True)
+        arrays = [pa.array(list(values), f.type) for values, f in zip(lists, schema, strict=True)]
+        yield pa.record_batch(arrays, schema=schema)
 
 
 def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from chronicle.errors import UsageError
+from chronicle.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from chronicle.project import Project
@@ -24,6 +25,8 @@ local_option = click.option(
 def open_views(project: Project, local: str | None = None) -> Views:
     from views.lookup import connect
 
+    if local is not None and not Path(local, "meta.json").exists():
+        raise NotFoundError(f"there is no index at {local}", f"`chronicle follow --local {local}` makes it")
     return connect(project, state=local)
 
 

@@ -37,6 +37,7 @@ COMMANDS = {
     "dev": "A real single-node Kafka broker, for trying out.",
     "follow": "Tail a Delta store into a local index.",
     "compact": "Fold a Delta store's partials into a snapshot.",
+    "export": "Every view as a Delta table or a Parquet file.",
     "doctor": "Is this machine ready? With the fix for what is not.",
     "schema": "The JSON Schema of the definition file, for editors.",
     "completion": "The script that teaches a shell to complete this command.",

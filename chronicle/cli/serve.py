@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,9 +27,10 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Who may ask: a line `name: key` or `name: sha256:<hex>` each.",
 )
+@click.option("--follow", "following", is_flag=True, help="Keep the index of a Delta state current while serving.")
 @local_option
 @project_options
-def command(project: Project, host: str, port: int, keys_file: Path | None, local: str | None) -> None:
+def command(project: Project, host: str, port: int, keys_file: Path | None, following: bool, local: str | None) -> None:
     """Serve lookups over HTTP: /v1/views, /v1/ledger, /v1/chronicles, /metrics; described at /openapi.json.
 
     \b
@@ -39,5 +42,24 @@ def command(project: Project, host: str, port: int, keys_file: Path | None, loca
 
     keys = None if keys_file is None else read_keys(keys_file)
     require_loopback(host, keys)
-    app = create_app(open_views(project, local), keys)
-    serve(app, host, port, keys, lambda url: output.message(f"serving {url} (Ctrl-C stops)"))
+    with _followed(project, local) if following else nullcontext():
+        app = create_app(open_views(project, local), keys)
+        serve(app, host, port, keys, lambda url: output.message(f"serving {url} (Ctrl-C stops)"))
+
+
+@contextmanager
+def _followed(project: Project, local: str | None) -> Iterator[None]:
+    """Follows into `local` in the background; this machine's own index is followed in any case."""
+    if local is None:
+        yield
+        return
+    from views.replica.indexes import Following, followed
+
+    with followed(project, Path(local)) as follower:
+        follower.catch_up()
+        thread = Following(follower)
+        thread.start()
+        try:
+            yield
+        finally:
+            thread.stop()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from streaming.delta.commits import Committer
+from streaming.delta.compacting import Compactor
 from streaming.delta.repair import rebuild
 from streaming.delta.tasks import WRITTEN, FollowingGroup, WriteMapped, WriteShares, files_of
 from streaming.epochs import EpochRunner, JournalMapper
@@ -27,7 +28,12 @@ class DeltaRunner(EpochRunner):
     home: Path
     committer: Committer
     follower: Follower
+    compactor: Compactor = field(init=False)
     _frame: tuple[WriteMapped, DataFrame] | None = None
+
+    def __post_init__(self) -> None:
+        super(DeltaRunner, self).__post_init__()
+        self.compactor = Compactor(self.spark, self.home, self.plan)
 
     @property
     def group(self) -> Group:
@@ -41,6 +47,7 @@ class DeltaRunner(EpochRunner):
             reach("planned")
             files, results = files_of(epoch.epoch, self._mapped(epoch, session))
             self.committer.commit(epoch.epoch, files, outcome_of(epoch, results))
+            self.compactor.committed()
         self.follower.catch_up()
         reach("folded")
 
@@ -55,6 +62,7 @@ class DeltaRunner(EpochRunner):
 
     def rebuild(self, views: Mapping[str, int], read: Reader, until: int, most: int) -> None:
         """Followers learn of it by the views' new ids: an index of the old ones is given up for one of the new."""
+        self.compactor.wait()
         meta = rebuild(self.home, self.committer, self.plan, self.state, views, read, until, most)
         self.follower = Follower(
             self.home, private_index(self.home, self.plan), self.plan, map_size=self.state.map_size

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from calendars import Calendar, PeriodState, format_instant
 from views.lookup.periods import Spans
 from views.lookup.source_ends import end_offsets
-from views.state import FATES, LEDGER_SHARD, NoStateError, Slot, State, Tally, holder_of
+from views.state import FATES, LEDGER_SHARD, EpochLog, NoStateError, Slot, State, Tally, holder_of
 from views.state.standing import NOTHING, Standing
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ def status_of(views: Views) -> Status:
         tally.counters,
         state.shards,
         state.size_bytes,
-        holder_of(state.directory),
-        _epoch_seconds(state, standing),
+        holder_of(views.directory),
+        _epoch_seconds(EpochLog(views.directory), standing),
     )
 
 
@@ -147,9 +147,9 @@ def _lag(state: State, standing: Standing, ends: Mapping[Slot, int] | None) -> i
     return sum(max(0, end - consumed.get(slot, 0)) for slot, end in ends.items())
 
 
-def _epoch_seconds(state: State, standing: Standing) -> float | None:
+def _epoch_seconds(epochs: EpochLog, standing: Standing) -> float | None:
     """From the plan's writing to the commit; None while the next epoch is under way."""
-    planned = state.epochs.written_at()
+    planned = epochs.written_at()
     if planned is None or planned > standing.committed_at:
         return None
     return (standing.committed_at - planned) / 1_000_000
