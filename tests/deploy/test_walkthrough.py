@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from command_lines import ROOT
 
+from chronicle.kafka.broker import Broker
+
 PAGE = (ROOT / "docs" / "deployment.md").read_text()
 BIN = Path(sys.executable).parent
 DONE_ALREADY = ("make setup", "export PATH=")
@@ -51,3 +53,21 @@ def test_the_laptop_answers_with_the_bills_of_three_months(tmp_path: Path) -> No
     said = shell(lines_of("1. A laptop"), tmp_path)
     assert [bill[1] for bill in bills(said)] == ["2026-01", "2026-02", "2026-03"]
     assert "applied 413" in said
+
+
+def without_state(bill: list[str]) -> list[str]:
+    """Partitions without calls hold periods open until they have been idle for a while; the amounts are the same."""
+    return bill[:4] + bill[5:]
+
+
+@pytest.mark.spark
+@pytest.mark.kafka
+@pytest.mark.slow
+def test_a_broker_gives_the_same_bills_as_the_journal(tmp_path: Path, own_broker: Broker) -> None:
+    journal = shell(lines_of("1. A laptop"), tmp_path)
+    there = tmp_path / "telecom"
+    (changed,) = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    definition = (there / "chronicle.yaml").read_text()
+    (there / "chronicle.yaml").write_text(re.sub(r"^source: .*\n", changed, definition, flags=re.MULTILINE))
+    broker = shell(lines_of("2. With a real broker", "topics create"), there, KAFKA_SERVERS=own_broker.servers)
+    assert [without_state(bill) for bill in bills(broker)] == [without_state(bill) for bill in bills(journal)] != []
