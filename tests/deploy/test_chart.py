@@ -115,6 +115,36 @@ def test_the_spark_application_starts_the_job_of_the_image() -> None:
     assert "deploy/job.py" in (ROOT / "deploy" / "image" / "Dockerfile").read_text()
     assert faults_of(" ".join(["run", *spec["arguments"]])) == []
     assert "--store=delta" in spec["arguments"]
+
+
+def test_job_executors_and_lookups_mount_the_volume_that_holds_the_delta_state() -> None:
+    """A state elsewhere would be on a disk that goes with its pod."""
+    spec = only("delta", "SparkApplication")["spec"]
+    pod = only("delta", "Deployment")["spec"]["template"]["spec"]
+    claims = [
+        volume["persistentVolumeClaim"]["claimName"]
+        for volume in [*spec["volumes"], *pod["volumes"]]
+        if volume["name"] == "shared"
+    ]
+    assert claims == ["chronicle-shared"] * 2
+    for mounting in [spec["driver"], spec["executor"], *pod["containers"]]:
+        assert "/shared" in {mount["mountPath"] for mount in mounting["volumeMounts"]}
+    arguments = [spec["arguments"], *(container["args"] for container in pod["containers"])]
+    assert all(any(word.startswith("--state=/shared/") for word in words) for words in arguments)
+
+
+@pytest.mark.parametrize("state", ["s3a://bucket/telecom", "/var/lib/telecom", "/shared/"])
+def test_a_delta_state_off_the_shared_volume_is_refused_by_the_chart(state: str) -> None:
+    schema = json.loads((HELM / "chronicle" / "values.schema.json").read_text())
+    values = yaml.safe_load((HELM / "chronicle" / "values.yaml").read_text())
+    jsonschema.validate(values, schema)
+    values["delta"]["state"] = state
+    with pytest.raises(jsonschema.ValidationError, match="does not match"):
+        jsonschema.validate(values, schema)
+
+
+def test_spark_pods_run_without_root() -> None:
+    spec = only("delta", "SparkApplication")["spec"]
     assert {spec[side]["securityContext"]["runAsUser"] for side in ("driver", "executor")} == {10001}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -71,3 +72,18 @@ def test_a_broker_gives_the_same_bills_as_the_journal(tmp_path: Path, own_broker
     (there / "chronicle.yaml").write_text(re.sub(r"^source: .*\n", changed, definition, flags=re.MULTILINE))
     broker = shell(lines_of("2. With a real broker", "topics create"), there, KAFKA_SERVERS=own_broker.servers)
     assert [without_state(bill) for bill in bills(broker)] == [without_state(bill) for bill in bills(journal)] != []
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_cluster_with_delta_and_a_follower_gives_the_same_bills(tmp_path: Path) -> None:
+    """The block with a master and a worker, on a free port and in the test's directory; bash ends what it started."""
+    journal = shell(lines_of("1. A laptop"), tmp_path)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+    block = "\n".join(lines_of("4. A cluster", "spark-class"))
+    there = block.replace("7077", port).replace("/tmp/telecom", str(tmp_path / "telecom"))
+    assert there.count(port) == 3
+    stopped = ["trap 'kill $(jobs -p)' EXIT", there]
+    ports = {"SPARK_MASTER_WEBUI_PORT": "0", "SPARK_WORKER_WEBUI_PORT": "0"}
+    assert bills(shell(stopped, tmp_path / "telecom", **ports)) == bills(journal) != []
