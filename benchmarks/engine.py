@@ -41,7 +41,7 @@ class Standings:
 def run(quick: bool) -> list[Figure]:
     with tempfile.TemporaryDirectory() as directory:
         return [
-            *throughput(Path(directory) / "race", 400_000 if quick else 2_000_000, rounds=2 if quick else 5),
+            *throughput(Path(directory) / "race", 400_000 if quick else 2_000_000, rounds=3 if quick else 5),
             *fixed_cost(Path(directory) / "small", epochs=60 if quick else 200),
         ]
 

@@ -1,7 +1,6 @@
 """The README's commands work line by line from an empty directory, and print what it shows.
 
-In a transcript `...` stands for anything up to the next line that is shown. Kafka and deployment have tests of their
-own (tests/chronicle/kafka, tests/deploy).
+In a transcript `...` stands for anything up to the next line that is shown. Ports are replaced by free ones.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,7 +23,8 @@ from chronicle.project import Project
 from tests.docs.markdown import ROOT, Block, blocks_in
 
 README = (ROOT / "README.md").read_text()
-SECTIONS = ("", "A definition", "Lookups")
+SECTIONS = ("", "A definition", "Lookups", "Deployment")
+_PORTS = ("8000", "9092")
 _EXIT = re.compile(r"# exit (\d)")
 
 
@@ -61,11 +61,11 @@ class Shell:
     directory: Path
     groups: list[int] = field(default_factory=list)
 
-    def run(self, step: Step) -> tuple[int, str]:
+    def run(self, command: str) -> tuple[int, str]:
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
         environment = {**os.environ, "PATH": path, "NO_COLOR": "1", "COLUMNS": "200"}
         with tempfile.TemporaryFile("w+") as out, tempfile.NamedTemporaryFile("r") as where:
-            script = f"{step.command}\ncode=$?; pwd > {where.name}; exit $code"
+            script = f"{command}\ncode=$?; pwd > {where.name}; exit $code"
             process = subprocess.Popen(
                 ["bash", "-c", script],
                 cwd=self.directory,
@@ -101,23 +101,35 @@ def pattern_of(shown: str) -> re.Pattern[str]:
     return re.compile(re.escape(shown.strip()).replace(re.escape("..."), ".*?"), re.DOTALL)
 
 
+def follow(blocks: Iterable[Block], directory: Path) -> None:
+    """Types in all that the blocks say, one after the other."""
+    ports = {port: str(free_port()) for port in _PORTS}
+    shell = Shell(directory)
+    try:
+        for step in (step for block in blocks for step in steps_of(block)):
+            command = step.command
+            for written, free in ports.items():
+                command = command.replace(written, free)
+            code, printed = shell.run(command)
+            assert code == step.code, f"$ {command}\n{printed}"
+            if step.shown is not None:
+                assert pattern_of(step.shown).fullmatch(printed.strip()), f"$ {command}\n{printed}"
+    finally:
+        shell.end()
+
+
 @pytest.mark.slow
 @pytest.mark.spark
 def test_every_command_of_the_readme_works_from_an_empty_directory(tmp_path: Path) -> None:
-    port = str(free_port())
-    shell = Shell(tmp_path)
-    try:
-        for block in blocks_in(README):
-            if block.section not in SECTIONS:
-                continue
-            for step in steps_of(block):
-                own = Step(step.command.replace("8000", port), step.shown)
-                code, printed = shell.run(own)
-                assert code == own.code, f"$ {own.command}\n{printed}"
-                if own.shown is not None:
-                    assert pattern_of(own.shown).fullmatch(printed.strip()), f"$ {own.command}\n{printed}"
-    finally:
-        shell.end()
+    follow((block for block in blocks_in(README) if block.section in SECTIONS), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.kafka
+def test_the_commands_of_the_readme_for_kafka_work_with_a_real_broker(tmp_path: Path) -> None:
+    begin = Block("", "sh", "chronicle init telecom --example telecom && cd telecom")
+    follow([begin, *(block for block in blocks_in(README) if block.section == "Kafka")], tmp_path)
 
 
 def test_the_definition_of_the_readme_is_admitted(tmp_path: Path) -> None:
