@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Protocol
 
 from pyspark import Broadcast
@@ -25,6 +27,7 @@ from views.kernel.fold import fold, outcome_of
 from views.kernel.in_process import ranges_of
 from views.kernel.map import SlotRange
 from views.kernel.rebuild import rebuild
+from views.kernel.relay import FileRelay
 from views.plan import GroupPlan
 from views.state import EpochPlan, State
 
@@ -40,13 +43,27 @@ class Mapper(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JournalMapper:
-    """Every range is a task that reads the journal's files itself."""
+    """Tasks read the journal's files themselves. The range is cut into a part for each core where no view joins a
+    relation: then all that a part needs of those before it is their clock."""
 
     source: JournalSource
+    divisible: bool = False
 
     def mapped(self, spark: SparkSession, group: Group, ranges: Sequence[SlotRange], epoch: EpochPlan) -> DataFrame:
-        numbers = spark.range(0, len(ranges), 1, len(ranges))
-        return numbers.mapInArrow(MapRanges(group, tuple(ranges), self.source.read), MAPPED)
+        (whole,) = ranges
+        cores = spark.sparkContext.defaultParallelism
+        parts = _cut(whole, min(cores, 1 + (whole.end - whole.start) // SMALL)) if self.divisible else [whole]
+        directory = group.state / "relay"
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir()
+        relays = [FileRelay(directory, epoch.epoch, part) for part in range(len(parts))]
+        numbers = spark.range(0, len(parts), 1, len(parts))
+        return numbers.mapInArrow(MapRanges(group, tuple(parts), self.source.read, relays), MAPPED)
+
+
+def _cut(whole: SlotRange, parts: int) -> list[SlotRange]:
+    edges = [whole.start + (whole.end - whole.start) * part // parts for part in range(parts + 1)]
+    return [replace(whole, start=start, end=end) for start, end in pairwise(edges)]
 
 
 @dataclass(slots=True)

@@ -97,7 +97,7 @@ def run(
         log = _log(state, options)
         spark = open_session(options.master, project.definition.name, jars=options.jars, log=log)
         try:
-            mapper = mapper_of(source)
+            mapper = mapper_of(source, plan)
             runner = delta.runner(spark, plan, mapper) if delta else EpochRunner(spark, plan, state, mapper)
             idle_seconds = project.definition.idle.average / 1_000_000
             job = Job(spark, runner, source, options.most, watch, idle_seconds, means, retention, stopping, attendance)
@@ -148,8 +148,10 @@ def _source(project: Project, options: RunOptions, attendance: Attendance) -> Jo
     return source
 
 
-def mapper_of(source: JournalSource | KafkaSource) -> Mapper:
-    return JournalMapper(source) if isinstance(source, JournalSource) else KafkaMapper(source)
+def mapper_of(source: JournalSource | KafkaSource, plan: GroupPlan) -> Mapper:
+    if isinstance(source, JournalSource):
+        return JournalMapper(source, divisible=not any(view.relations for view in plan.views))
+    return KafkaMapper(source)
 
 
 def prepared(project: Project, plan: GroupPlan, source: JournalSource | KafkaSource) -> State:

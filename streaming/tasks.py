@@ -19,6 +19,7 @@ from views.kernel.fold import fold, outcome_of
 from views.kernel.in_process import run_epoch
 from views.kernel.map import MapKernel, SlotRange
 from views.kernel.partials import SlotResult
+from views.kernel.relay import Relay
 from views.kernel.wire import decode, encode
 from views.plan import GroupPlan
 from views.state import EpochPlan, State
@@ -60,6 +61,7 @@ class MapRanges:
     group: Group
     ranges: Sequence[SlotRange]
     read: Reader
+    relays: Sequence[Relay]
 
     def __call__(self, batches: Batches) -> Batches:
         with carried():
@@ -67,7 +69,8 @@ class MapRanges:
             for batch in batches:
                 for number in batch.column(0).to_pylist():
                     part = self.ranges[number]
-                    yield from shares(kernel.map(part, self.read(part)), state.shards)
+                    result = kernel.map(part, self.read(part), self.relays[number])
+                    yield from shares(result, state.shards)
 
 
 def shares(result: SlotResult, shards: int) -> Batches:

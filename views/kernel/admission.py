@@ -80,19 +80,34 @@ def admit(
     return Admission(admitted, clocks, after, refused, effective)
 
 
+def moves_to(decoded: Decoded, taken_at: Int64s, duplicate: Bools, max_skew: Duration) -> int | None:
+    """The largest chronon that will be admitted, whatever the clock before; None where that depends on the clock,
+    because an append with tuples changes a relation too."""
+    for table in decoded.changes.values():
+        if (decoded.chronons[table.column(AT).to_numpy()] != NO_CHRONON).any():
+            return None
+    moving = (decoded.chronons != NO_CHRONON) & ~duplicate & (decoded.chronons <= _latest(taken_at, max_skew))
+    moving[list(decoded.malformed)] = False
+    return int(decoded.chronons[moving].max()) if moving.any() else NO_CLOCK
+
+
 def _refuse_future(decoded: Decoded, taken_at: Int64s, max_skew: Duration, refused: dict[int, Refusal]) -> None:
-    if max_skew.unit is Unit.ELAPSED:
-        latest = taken_at + np.int64(max_skew.micros)
-    else:
-        distinct, inverse = np.unique(taken_at, return_inverse=True)
-        moved = [add_on_wall_clock(UTC, instant, max_skew) for instant in distinct.tolist()]
-        latest = np.array(moved, dtype=np.int64)[inverse]
+    latest = _latest(taken_at, max_skew)
     for place in np.flatnonzero(decoded.chronons > latest).tolist():
         if place not in refused:
             chronon = format_instant(int(decoded.chronons[place]))
             taken = format_instant(int(taken_at[place]))
             reason = f"its chronon {chronon} is more than {max_skew} ahead of {taken}, when it was appended"
             refused[place] = Refusal("future", reason)
+
+
+def _latest(taken_at: Int64s, max_skew: Duration) -> Int64s:
+    """The latest chronon that is not in the future, for each append."""
+    if max_skew.unit is Unit.ELAPSED:
+        return taken_at + np.int64(max_skew.micros)
+    distinct, inverse = np.unique(taken_at, return_inverse=True)
+    moved = [add_on_wall_clock(UTC, instant, max_skew) for instant in distinct.tolist()]
+    return np.array(moved, dtype=np.int64)[inverse]
 
 
 def _running(chronons: Int64s, admitted: Bools, clock: int) -> tuple[Int64s, int]:

@@ -57,7 +57,7 @@ def fold(
     """
 
     def work(transaction: ShardTransaction) -> None:
-        for result in sorted(results, key=lambda each: each.slot):
+        for result in sorted(results, key=lambda each: (each.slot, each.next_offset)):
             for relation, changes in result.changes.items():
                 transaction.put_versions(
                     relation,

@@ -17,13 +17,14 @@ from chronicle.appends.decode import Decoder
 from chronicle.appends.topics import RelationDecoder
 from chronicle.arrow import arrow_type
 from chronicle.sequence import SLOT_BITS
-from views.kernel.admission import NO_CLOCK, Admission, Bools, admit
+from views.kernel.admission import NO_CLOCK, Admission, Bools, admit, moves_to
 from views.kernel.decode import decode_range
 from views.kernel.decoded import AT, GONE, NO_CHRONON, PLACE, SINCE, Decoded, Int64s
 from views.kernel.engine import Engine
 from views.kernel.partials import Changes, SlotResult, ViewPartials
 from views.kernel.periods import Booking, book_shared
 from views.kernel.relations import RelationIndex, in_order
+from views.kernel.relay import ALONE, Relay
 from views.kernel.view_map import Epoch, map_view
 from views.plan import GroupPlan, RelationPlan, rule_column
 from views.plan.algebra_sql import chronicle_table
@@ -67,19 +68,26 @@ class MapKernel:
         self._rejecting = {name: _rejecting(relation) for name, relation in plan.relations.items()}
         self._empty = {name: self._empty_table(name) for name in plan.group.chronicles}
 
-    def map(self, part: SlotRange, messages: pa.Table) -> SlotResult:
-        """`messages` are those of the range, in the order of their offsets, as `Journal.read_arrow` gives them."""
+    def map(self, part: SlotRange, messages: pa.Table, relay: Relay = ALONE) -> SlotResult:
+        """`messages` are those of the range, in the order of their offsets, as `Journal.read_arrow` gives them; `relay`
+        knows what the parts of the slot before this one admit."""
         decoded = self._decoded(part, messages)
-        offsets = messages.column("offset").to_numpy()
+        offsets, taken_at = messages.column("offset").to_numpy(), messages.column("timestamp").to_numpy()
+        duplicate = offsets < part.high_water
+        leaves = moves_to(decoded, taken_at, duplicate, self._plan.max_skew)
+        if leaves is not None:
+            relay.leave(leaves)
         admission = admit(
             decoded,
-            messages.column("timestamp").to_numpy(),
-            offsets < part.high_water,
+            taken_at,
+            duplicate,
             self._plan.relations if part.corrects else self._rejecting,
             self._plan.max_skew,
-            NO_CLOCK if part.clock is None else part.clock,
+            max(NO_CLOCK if part.clock is None else part.clock, relay.before()),
             NO_CLOCK if part.others_clock is None else part.others_clock,
         )
+        if leaves is None:
+            relay.leave(admission.clock)
         sns = (offsets << SLOT_BITS) | part.slot
         try:
             partials, late, counters = self._views(part, decoded, admission, sns)
