@@ -146,7 +146,7 @@ class Job:
         finally:
             with self._working:  # that is: between two epochs
                 ending.set()
-                query.stop()
+            query.stop()  # without the lock: a batch that begins now must see that it is over
         if failures:
             raise failures[0]
         if error := query.exception():

@@ -4,6 +4,7 @@ epoch are read by Spark's own connector as a batch with exactly the offsets of i
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 from collections import Counter
@@ -42,8 +43,10 @@ _READING = {
     "max.poll.records": "50000",
     "max.partition.fetch.bytes": str(16 << 20),
     "fetch.max.bytes": str(64 << 20),
+    "fetch.max.wait.ms": "5",
 }
-"""What reading in bulk wants. `fetch.min.bytes` stays as it is: more of it can stall."""
+"""What reading in bulk wants. `fetch.min.bytes` stays as it is: more of it can stall. What an epoch reads is there, so
+a broker need not wait for more: a consumer asks ahead, and with Kafka's 500 ms each partition would cost as much."""
 
 
 class TopicMissingError(SourceAwayError):
@@ -221,7 +224,10 @@ def reading_options(cluster: Cluster, ranges: Mapping[Slot, SlotRange]) -> dict[
         "bootstrap.servers": cluster.servers,
         "isolation.level": _READ_COMMITTED,
     }
+    # Spark keeps consumers by group id and partition: with one of its own for every read it would make each anew
+    own_group = hashlib.sha256(orjson.dumps(given, option=orjson.OPT_SORT_KEYS)).hexdigest()[:12]
     return {
+        "kafka.group.id": f"chronicle-{own_group}",
         **{f"kafka.{name}": value for name, value in given.items()},
         "assign": _by_topic(dict.fromkeys(ranges)),
         "startingOffsets": _by_topic({slot: part.start for slot, part in ranges.items()}),
