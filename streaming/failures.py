@@ -17,6 +17,7 @@ _KAFKA = re.compile(
 )
 """What brokers that restart, are slow, or lost something make of an epoch; whether it is lost is then asked."""
 
+_DIED = re.compile(r"Python worker (exited unexpectedly|failed to connect back)", re.IGNORECASE)
 _CARRIED = re.compile(r"chronicle-error:([A-Za-z0-9+/=]+):")
 
 
@@ -55,11 +56,18 @@ def explained(error: BaseException) -> ChronicleError:
         return ChronicleError(message, hint)
     if failed := _KAFKA.search(text):
         return SourceAwayError(f"Kafka failed an epoch: {failed[0][:300]}", "--verbose shows Spark's log")
+    if _DIED.search(text):
+        return ChronicleError(
+            "the Python workers of Spark that ran an epoch died, one after another: killed, or out of memory",
+            "run again: the epoch is repeated exactly; a smaller --max-batch needs less memory",
+        )
     return ChronicleError(f"Spark: {_gist(text) or type(error).__name__}", "--verbose shows Spark's log")
 
 
 def _gist(text: str) -> str:
-    """The last line of a Python traceback inside, otherwise the first line."""
-    lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
+    """The last line of a Python traceback inside, otherwise the JVM's exception, otherwise the first line."""
+    lines = [line.strip().removeprefix(": ") for line in text.strip().splitlines() if line.strip()]
     raised = [line for line in lines if re.match(r"[A-Za-z_.]+(Error|Exception): ", line)]
-    return (raised[-1] if raised else lines[0] if lines else "")[:500]
+    thrown = [line for line in raised if line.startswith(("org.", "java.", "scala."))]
+    own = [line for line in raised if line not in thrown]
+    return (own[-1] if own else thrown[0] if thrown else lines[0] if lines else "")[:500]

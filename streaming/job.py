@@ -91,6 +91,8 @@ class Job:
             return all(done.get(slot, 0) >= offset for slot, offset in until.items())
 
         self._steadily("0 seconds", reached)
+        if self.retention is not None:
+            self.retention.apply(self._floor())
 
     def follow(self, trigger: str) -> None:
         """Streams until `stopping` is set."""
@@ -177,7 +179,7 @@ class Job:
         seconds, done = time.monotonic() - began, consumed(self.state.meta, standing)
         waiting = sum(max(0, end - done.get(slot, 0)) for slot, end in self._ends_seen().items())
         self.watch(EpochReport(plan.epoch, appends_in(plan), seconds, waiting, standing))
-        self.let_go()
+        self._let_go()
 
     def _ends_seen(self) -> Mapping[Slot, int]:
         try:
@@ -216,7 +218,7 @@ class Job:
             return
         try:
             self._advance_idle_slots()
-            self.let_go()
+            self._let_go()
         finally:
             self._working.release()
 
@@ -244,10 +246,13 @@ class Job:
         if idle := self._idle(standing):
             self._run(next_plan(self.state.meta, standing, {}, {}, idle, means=self.means), self.spark)
 
-    def let_go(self) -> None:
+    def _let_go(self) -> None:
         """Between two epochs: what the journal need not keep any longer."""
         if self.retention is not None:
-            self.retention.apply(consumed(self.state.meta, self.standing()).get(JOURNAL, 0))
+            self.retention.look_after(self._floor())
+
+    def _floor(self) -> int:
+        return consumed(self.state.meta, self.standing()).get(JOURNAL, 0)
 
 
 def starts(extents: Extents, known: Mapping[Slot, int]) -> dict[Slot, int]:

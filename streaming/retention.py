@@ -12,14 +12,19 @@ EVERY_SECONDS = 60.0
 
 @dataclass(slots=True)
 class Retention:
-    """`keep`: how long appends stay, in microseconds."""
+    """`keep`: how long appends stay, in microseconds. `every`: seconds between two looks."""
 
     source: JournalSource
     keep: int
+    every: float = EVERY_SECONDS
     _due: float = 0.0
+
+    def look_after(self, floor: int) -> None:
+        """`apply`, where it is time again."""
+        if time.monotonic() >= self._due:
+            self._due = time.monotonic() + self.every
+            self.apply(floor)
 
     def apply(self, floor: int) -> None:
         """Between two epochs: appends at or after `floor`, the ledger's next offset, stay whatever their age."""
-        if time.monotonic() >= self._due:
-            self._due = time.monotonic() + EVERY_SECONDS
-            self.source.retain(time.time_ns() // 1000 - self.keep, floor)
+        self.source.retain(time.time_ns() // 1000 - self.keep, floor)

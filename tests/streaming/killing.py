@@ -6,8 +6,9 @@ import multiprocessing
 import random
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
@@ -33,6 +34,19 @@ def started(definition: Path, most: int, *, once: bool, failpoint: str = "") -> 
         process.join()
     here.close()
     return process
+
+
+@contextmanager
+def forked(work: Callable[..., None], *arguments: object) -> Iterator[Connection]:
+    """A process that does the work, and the end of a pipe whose other end is the work's last argument."""
+    here, there = _context.Pipe(duplex=False)
+    process = _context.Process(target=work, args=(*arguments, there))
+    process.start()
+    there.close()
+    try:
+        yield here
+    finally:
+        process.join()
 
 
 def killed(process: ForkServerProcess) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
@@ -17,8 +17,10 @@ from views.state import State, writer_lock
 
 
 @contextmanager
-def job_of(spark: SparkSession, project: Project, *, most: int = 1000, shards: int = 3) -> Iterator[Job]:
-    """The job over the project's journal, holding its state's lock; `job.reports` say what it did."""
+def job_of(
+    spark: SparkSession, project: Project, *, most: int = 1000, shards: int = 3, map_size: int = 1 << 24
+) -> Iterator[Job]:
+    """The job over the project's journal, holding its state's lock."""
     plan, means = plan_of(project), meaning(project.definition)
     assert project.journal_path is not None
     source = JournalSource.at(project.journal_path.absolute())
@@ -33,7 +35,7 @@ def job_of(spark: SparkSession, project: Project, *, most: int = 1000, shards: i
             shards=shards,
             tzdata="test",
             topics={JOURNAL.topic: 1},
-            map_size=1 << 24,  # many states in one process: the usual 256 GiB each would use up the addresses
+            map_size=map_size,  # many states in one process: the usual 256 GiB each would use up the addresses
         ).of_journal(source.id)
         runner = EpochRunner(spark, plan, state, JournalMapper(source))
         try:
@@ -51,10 +53,3 @@ def drain(job: Job) -> None:
     job.repeat()
     job.repair()
     job.drain({slot: extent.next for slot, extent in job.source.extents().items()})
-
-
-def reports_of(job: Job) -> Sequence[EpochReport]:
-    """Collects what the job says from now on."""
-    reports: list[EpochReport] = []
-    job.watch = reports.append
-    return reports
