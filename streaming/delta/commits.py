@@ -73,9 +73,7 @@ class Committer:
         ledger = write_file(self.home, LEDGER, epoch, [(NO_SHARD, encode_ledger(row))])
         reach("uncommitted")
         try:
-            self._write(
-                [*partials, ledger], [Transaction(_epoch(self.group), epoch), Transaction(_term(self.group), self.term)]
-            )
+            self._write([*partials, ledger], [Transaction(_epoch(self.group), epoch), self._named])
         except CommitFailedError as error:
             self._table.update_incremental()
             self._refuse_strangers(epoch - 1)
@@ -84,8 +82,9 @@ class Committer:
 
     def replace(self, build: Callable[[Work], Sequence[File]]) -> None:
         """Puts snapshots that `build` makes in the place of everything that is committed, as one commit."""
-        self._refuse_strangers(self.epoch)
-        self._table.update_incremental()
+        expected = self.epoch
+        self._table.update_incremental()  # compactions since; what else came is refused here, or by the commit
+        self._refuse_strangers(expected)
         work = work_on(self.home, self._table)
         commit_snapshot(self._table, work, build(work), self.group, [self._named])
         self._table.update_incremental()

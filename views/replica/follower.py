@@ -107,7 +107,7 @@ class Follower:
                 folded += 1
             self._version = commit.version
 
-    def _fold_epoch(self, state: State, files: Iterable[File], version: int) -> None:
+    def _fold_epoch(self, state: State, files: Iterable[File], version: int | None) -> None:
         ledger, shares = read_epoch(self.home, files)
         views, relations = state.registry.views, state.registry.relations
         reach("following")
@@ -139,18 +139,18 @@ class Follower:
         before = self.epoch
         snapshot = [file for file in files if file.kind == SNAPSHOT]
         if snapshot:
-            self._load(state, snapshot, table.version())
+            self._load(state, snapshot)
         by_epoch: dict[int, list[File]] = {}
         for file in files:
             if file.kind != SNAPSHOT:
                 by_epoch.setdefault(file.epoch, []).append(file)
         for epoch in sorted(by_epoch):
             if epoch > self.epoch:
-                self._fold_epoch(state, by_epoch[epoch], table.version())
-        self._version = table.version()
+                self._fold_epoch(state, by_epoch[epoch], None)
+        self._stand_at(state, table.version())
         return self.epoch - before
 
-    def _load(self, state: State, files: Sequence[File], version: int) -> None:
+    def _load(self, state: State, files: Sequence[File]) -> None:
         """Fills the shards that are not as far as the snapshot."""
         ledger = snapshot_ledger(self.home, files)
         for shard in range(state.shards):
@@ -159,10 +159,15 @@ class Follower:
                 views, relations = state.registry.views, state.registry.relations
                 blobs = (blob for file in files for _, blob in read_shares(self.home, file, shard))
                 apply(transaction, (known_part(decode(blob), views, relations) for blob in blobs))
-                transaction.put_position(version)
 
             if state.shard(shard).standing().epoch < ledger.epoch:
                 state.shard(shard).replace(ledger.standing, ledger.tally, work)
+
+    def _stand_at(self, state: State, version: int) -> None:
+        """Only now: a follower that is killed while it fills an index would otherwise pass over what it lacks."""
+        for shard in range(state.shards):
+            state.shard(shard).extend(lambda transaction: transaction.put_position(version))
+        self._version = version
 
     def _adopted(self, meta: Meta) -> State:
         """The index for this meta: made if it is not there, made anew if it holds other views or another state."""

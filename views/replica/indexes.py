@@ -107,9 +107,9 @@ def followed(project: Project, local: Path | None = None) -> Iterator[Follower]:
 
 
 def follow(follower: Follower, poll: float, stopping: threading.Event, say: Callable[[str], None]) -> None:
-    """Until `stopping` is set; what goes wrong is said once and tried again."""
+    """Until `stopping` is set or the state is gone; what goes wrong is said once and tried again."""
     failed = ""
-    while not stopping.wait(poll):
+    while not stopping.wait(poll) and follower.home.exists():
         try:
             follower.catch_up()
             failed = ""
