@@ -115,7 +115,7 @@ def test_get_for_people_has_a_line_a_column(shell: Shell) -> None:
         (["usage", "caller=c1", "--after", "journal:99", "--wait", "10ms"], 1, "is not in the views yet"),
         (["usage", "caller=c1", "--wait", "-1s"], 2, "is not a time to wait"),
         (["usage", "caller=\udcff"], 2, "is no string"),
-        (["usage", "caller=c1", "--state", "nowhere"], 4, "there is no index at nowhere"),
+        (["usage", "caller=c1", "--state", "nowhere"], 4, "there is no state at nowhere"),
         (["usage", "caller=c1", "-f", "none.yaml"], 2, "none.yaml"),
         (["usage", "caller=c1", "--local", "nowhere"], 4, "there is no index at nowhere"),
     ],
