@@ -15,6 +15,7 @@ SUITES = {
     "checking": "Checking definitions",
     "lookups": "Lookups",
     "engine": "The engine beside native Structured Streaming and DuckDB",
+    "kafka": "From Kafka, beside native Structured Streaming and Delta MERGE",
     "growth": "How the cost of an append grows",
 }
 RESULTS = Path(__file__).with_name("RESULTS.md")

@@ -14,7 +14,7 @@ from benchmarks.contenders.ours import drained, journal_of
 
 def main(work: Path, most: int) -> None:
     journal_of(work)
-    epochs = drained(work, most)
+    epochs = drained(work / "chronicle.yaml", most)
     print(json.dumps([after.ended - before.ended for before, after in pairwise(epochs)]))
 
 

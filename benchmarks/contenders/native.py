@@ -14,47 +14,60 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import array, col, count, explode, lit, struct
 from pyspark.sql.functions import max as largest
 from pyspark.sql.functions import sum as total
+from pyspark.sql.streaming.query import StreamingQuery
 
 from benchmarks.contenders.work import VIEWS, Answer, report
 
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+CALLS = "caller string, callee string, seconds bigint, kind string, at timestamp"
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.driver.memory": "4g",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+}
 
 
 def main(work: Path) -> None:
-    spark = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.memory", "4g")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.streaming.stateStore.providerClass", ROCKSDB)
-        .getOrCreate()
-    )
+    spark = session()
+    calls = spark.readStream.schema(CALLS).option("maxFilesPerTrigger", 1).json(str(work / "calls-*.jsonl"))
+    keep(spark, calls, work / "native-checkpoint")
+    spark.stop()
+
+
+def session(jars: str = "", **settings: str) -> SparkSession:
+    builder = SparkSession.builder.master("local[2]").config("spark.jars", jars)
+    for key, value in {**SETTINGS, **settings}.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
-    checkpoint = work / "native-checkpoint"
+    return spark
+
+
+def keep(spark: SparkSession, calls: DataFrame, checkpoint: Path) -> None:
+    """Streams all there is through the views, and reports."""
     shutil.rmtree(checkpoint, ignore_errors=True)
-    calls = (
-        spark.readStream.schema("caller string, callee string, seconds bigint, kind string, at timestamp")
-        .option("maxFilesPerTrigger", 1)
-        .json(str(work / "calls-*.jsonl"))
-    )
-    query = (
-        summaries(calls)
-        .writeStream.outputMode("update")
-        .format("noop")
-        .option("checkpointLocation", str(checkpoint))
-        .trigger(availableNow=True)
-        .start()
-    )
+    stream = summaries(calls).writeStream.outputMode("update").format("noop")
+    query = stream.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
     query.awaitTermination()
-    seconds = [progress.batchDuration / 1000 for progress in query.recentProgress if progress.numInputRows]
+    seconds = seconds_of(query)
 
     def answers() -> Iterator[Answer]:
         state = spark.read.format("statestore").load(str(checkpoint)).select("key.*", "value.*")
-        for view, first, second, *values in state.toLocalIterator(prefetchPartitions=True):
-            yield (view, (first,) if second is None else (first, second), *values)
+        yield from rows_of(state)
 
     report(sum(seconds), sum(seconds[1:]), answers)
-    spark.stop()
+
+
+def seconds_of(query: StreamingQuery) -> list[float]:
+    return [progress.batchDuration / 1000 for progress in query.recentProgress if progress.numInputRows]
+
+
+def rows_of(kept: DataFrame) -> Iterator[Answer]:
+    """Rows of view, two key columns (the second may be null), and the values."""
+    for view, first, second, *values in kept.toLocalIterator(prefetchPartitions=True):
+        yield (view, (first,) if second is None else (first, second), *values)
 
 
 def summaries(calls: DataFrame) -> DataFrame:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import chronicle
 from benchmarks.contenders.work import VIEWS, Answer, report
+from chronicle.cli.machine import jar_directory
 from chronicle.journal import Journal
 from chronicle.project import Project
 from streaming.job import EpochReport
@@ -44,21 +45,29 @@ def journal_of(work: Path) -> Path:
     return project.journal_path
 
 
-def drained(work: Path, most: int) -> list[Epoch]:
-    """Every epoch of draining the journal into a new state."""
-    project = Project.load(work / "chronicle.yaml")
+def drained(definition: Path, most: int) -> list[Epoch]:
+    """Every epoch of draining the source into a new state."""
+    project = Project.load(definition)
     shutil.rmtree(project.state_dir, ignore_errors=True)
     epochs: list[Epoch] = []
 
     def watch(done: EpochReport) -> None:
         epochs.append(Epoch(done.appends, done.seconds, time.perf_counter()))
 
-    run(project, RunOptions(once=True, most=most), lambda found: None, watch)
+    jars = () if project.journal_path is not None else tuple((jar_directory() / "spark").glob("*.jar"))
+    run(project, RunOptions(once=True, most=most, jars=jars), lambda found: None, watch)
     return epochs
 
 
-def answers(work: Path) -> Iterator[Answer]:
-    views = chronicle.connect(work / "chronicle.yaml")
+def keep(definition: Path, most: int) -> None:
+    """Drains all there is into the views, and reports."""
+    epochs = drained(definition, most)
+    first, last = epochs[0], epochs[-1]
+    report(last.ended - first.ended + first.seconds, last.ended - first.ended, lambda: answers(definition))
+
+
+def answers(definition: Path) -> Iterator[Answer]:
+    views = chronicle.connect(definition)
     for view in VIEWS:
         for row in views[view].scan():
             yield view, tuple(row.key.values()), row["calls"], row["seconds"], row["longest"]
@@ -67,9 +76,7 @@ def answers(work: Path) -> Iterator[Answer]:
 def main(work: Path) -> None:
     files = sorted(work.glob("calls-*.jsonl"))
     appends = Journal.open(journal_of(work)).next_offset()
-    epochs = drained(work, most=appends // len(files))
-    first, last = epochs[0], epochs[-1]
-    report(last.ended - first.ended + first.seconds, last.ended - first.ended, lambda: answers(work))
+    keep(work / "chronicle.yaml", most=appends // len(files))
 
 
 if __name__ == "__main__":

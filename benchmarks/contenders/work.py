@@ -42,15 +42,15 @@ def make(directory: Path, calls: int, files: int = FILES) -> None:
                 )
 
 
-def definition() -> str:
-    """The four views as a definition file."""
+def definition(source: str = "") -> str:
+    """The four views as a definition file; `source` is further lines of it."""
     views = "".join(
         f"  {name}:\n    from: calls\n    group_by: [{', '.join(keys)}]\n"
         "    select: {calls: count(*), seconds: sum(seconds), longest: max(seconds)}\n"
         for name, keys in VIEWS.items()
     )
     return (
-        "chronicle: 1\nname: bench\nchronicles:\n  calls:\n"
+        f"chronicle: 1\nname: bench\n{source}chronicles:\n  calls:\n"
         "    columns: {caller: string, callee: string, seconds: int64, kind: string, at: timestamp}\n"
         f"    chronon: at\nviews:\n{views}"
     )

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import kafka
 from benchmarks.contenders.work import digest
-from benchmarks.engine import CONTENDERS, _assert_equal, fixed_cost, throughput
+from benchmarks.engine import CONTENDERS, fixed_cost, throughput
 from benchmarks.figures import Figure, table
+from benchmarks.race import require_equal
 
 ROWS = [("by_kind", ("local",), 3, 12, 7), ("by_caller", ("c1",), 1, 5, 5)]
 
@@ -22,7 +24,7 @@ def test_a_digest_is_of_the_set_of_rows() -> None:
 
 def test_contenders_that_answer_differently_stop_the_race() -> None:
     with pytest.raises(AssertionError, match="answers differ"):
-        _assert_equal({"ours": digest(ROWS), "native": digest(ROWS[:1])})
+        require_equal({"ours": digest(ROWS), "native": digest(ROWS[:1])})
 
 
 def test_what_could_not_be_measured_has_no_number() -> None:
@@ -36,7 +38,7 @@ def test_every_contender_gives_the_same_answers_and_its_memory(tmp_path: Path) -
     shown = {figure.what: figure for figure in figures}
     measured = [shown[f"{name}, 4,000 calls, 4 views"] for name in list(CONTENDERS.values())[:3]]
     assert all(figure.value > 0 and " MB at most" in figure.detail for figure in measured)
-    assert shown["ours against native, all micro-batches"].value > 0
+    assert shown[f"{CONTENDERS['ours']} against {CONTENDERS['native']}"].value > 0
 
 
 @pytest.mark.slow
@@ -44,3 +46,11 @@ def test_every_contender_gives_the_same_answers_and_its_memory(tmp_path: Path) -
 def test_small_epochs_are_measured_one_by_one(tmp_path: Path) -> None:
     epochs, empty, ratio = fixed_cost(tmp_path / "small", epochs=4)
     assert epochs.value / empty.value == pytest.approx(ratio.value)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.kafka
+def test_contenders_from_kafka_give_the_same_answers(tmp_path: Path) -> None:
+    figures = kafka.throughput(tmp_path, calls=4_000, rounds=1)
+    assert [figure.unit for figure in figures] == ["calls/s"] * 3 + ["times"] * 4

@@ -1,0 +1,46 @@
+"""The engine from Kafka beside native Structured Streaming and beside foreachBatch with MERGE into Delta, by hand: the
+same topic of a real broker on this machine, the same four views."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from pathlib import Path
+
+from benchmarks.contenders.topic import fill
+from benchmarks.contenders.work import make
+from benchmarks.figures import Figure
+from benchmarks.race import race
+from chronicle.cli.machine import jar_directory
+from chronicle.kafka.broker import Broker
+
+CONTENDERS = {
+    "ours_kafka": "Chronicle from Kafka, durable",
+    "native_kafka": "native Structured Streaming from Kafka, RocksDB",
+    "merge_kafka": "foreachBatch and Delta MERGE from Kafka",
+}
+
+
+def run(quick: bool) -> list[Figure]:
+    if not any((jar_directory() / "kafka").glob("*.jar")):
+        return [Figure("from Kafka", math.nan, "", "", "not measured: the jars are missing (make jars)")]
+    with tempfile.TemporaryDirectory() as directory:
+        return throughput(Path(directory), 200_000 if quick else 2_000_000, rounds=1 if quick else 5)
+
+
+def throughput(work: Path, calls: int, rounds: int) -> list[Figure]:
+    make(work, calls)
+    broker = Broker(work / "broker", jar_directory() / "kafka")
+    broker.start()
+    try:
+        fill(work, broker.servers)
+        ran = race(work, calls, CONTENDERS, rounds)
+    finally:
+        broker.stop()
+    return [
+        *ran.figures(),
+        ran.ratio("ours_kafka", "native_kafka", ">= 3"),
+        ran.ratio("ours_kafka", "native_kafka", warm=True),
+        ran.ratio("ours_kafka", "merge_kafka", ">= 3"),
+        ran.ratio("ours_kafka", "merge_kafka", warm=True),
+    ]

@@ -1,0 +1,98 @@
+"""Contenders in turn, several rounds in one run, so that all meet the same machine; what is compared are their ratios.
+
+In the first round they are asked for their answers, which have to be equal.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.contenders.work import FILES
+from benchmarks.figures import Figure
+from benchmarks.processes import Ended, contend
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """One contender's: seconds of each, those without the first micro-batch, the most memory."""
+
+    seconds: list[float] = field(default_factory=list)
+    warm: list[float] = field(default_factory=list)
+    megabytes: list[float] = field(default_factory=list)
+
+    def note(self, ended: Ended) -> None:
+        self.seconds.append(ended.printed["seconds"])
+        if ended.printed["warm"]:
+            self.warm.append(ended.printed["warm"])
+        if ended.megabytes is not None:
+            self.megabytes.append(ended.megabytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """The rounds of those who ran, and what those who did not would have needed."""
+
+    calls: int
+    names: Mapping[str, str]
+    rounds: Mapping[str, Rounds]
+    missing: Mapping[str, str]
+
+    def figures(self) -> list[Figure]:
+        figures = [self._rate(name) for name in self.rounds]
+        for name, what in self.missing.items():
+            figures.append(Figure(self.names[name], math.nan, "", "", f"not measured: {what} is not installed"))
+        return figures
+
+    def _rate(self, name: str) -> Figure:
+        ran = self.rounds[name]
+        rates = [self.calls / seconds for seconds in ran.seconds]
+        detail = f"{min(rates):,.0f} to {max(rates):,.0f} in {len(rates)} round{'s' * (len(rates) > 1)}"
+        if ran.warm:
+            warm = statistics.median(self.calls * (FILES - 1) / FILES / seconds for seconds in ran.warm)
+            detail += f"; {warm:,.0f} without the first micro-batch"
+        if ran.megabytes:
+            detail += f"; {max(ran.megabytes):,.0f} MB at most"
+        what = f"{self.names[name]}, {self.calls:,} calls, 4 views"
+        return Figure(what, statistics.median(rates), "calls/s", "", detail)
+
+    def ratio(self, ours: str, theirs: str, target: str = "", *, warm: bool = False) -> Figure:
+        """How many times as fast `ours` is: in each round by itself, for the machine may be busier in one of them."""
+        one, other = self.rounds[ours], self.rounds[theirs]
+        pairs = zip(one.warm, other.warm, strict=True) if warm else zip(one.seconds, other.seconds, strict=True)
+        ratios = [their / our for our, their in pairs]
+        what = f"{self.names[ours]} against {self.names[theirs]}{', without the first micro-batch' if warm else ''}"
+        return Figure(what, statistics.median(ratios), "times", target, f"{min(ratios):.2g} to {max(ratios):.2g}")
+
+
+def race(work: Path, calls: int, names: Mapping[str, str], rounds: int) -> Race:
+    """Runs `benchmarks.contenders.NAME` for each name in turn."""
+    ran: dict[str, Rounds] = {}
+    missing: dict[str, str] = {}
+    answers: dict[str, str] = {}
+    for number in range(rounds):
+        for name in names:
+            if name in missing:
+                continue
+            ended = contend(name, work, *(["--answers"] if number == 0 else []))
+            if what := ended.printed.get("missing"):
+                missing[name] = what
+                continue
+            if number == 0:
+                answers[name] = ended.printed["digest"]
+            ran.setdefault(name, Rounds()).note(ended)
+    require_equal(answers)
+    return Race(calls, names, ran, missing)
+
+
+def require_equal(answers: Mapping[str, str]) -> None:
+    if len(set(answers.values())) != 1:
+        raise AssertionError(f"the contenders' answers differ: {answers}")
+
+
+def settled(seconds: Sequence[float]) -> float:
+    """The median of the latter half: the JVM compiles as it goes."""
+    return statistics.median(seconds[len(seconds) // 2 :])
