@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 QUICK := not spark and not kafka and not slow
 
 .DEFAULT_GOAL := help
-.PHONY: help setup jars demo test test-quick test-deep lint format bench bench-quick lock clean
+.PHONY: help setup jars demo test test-quick test-deep lint format bench bench-quick contenders lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -49,11 +49,15 @@ format: setup ## Let ruff format and fix
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: setup ## The full benchmark, written to benchmarks/RESULTS.md
+bench: contenders ## The full benchmark, written to benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks
 
-bench-quick: setup ## The same at small sizes, under five minutes
+bench-quick: contenders ## The same at small sizes, under five minutes
 	$(BIN)/python -m benchmarks --quick
+
+contenders: setup
+	@$(BIN)/python -c 'import polars' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check polars \
+	  || echo "Polars could not be installed: the results will say so"
 
 lock: setup ## Pin every dependency anew, with hashes and without hosts (needs uv)
 	uv pip compile --quiet pyproject.toml --extra dev --group build --universal --python-version 3.11 --generate-hashes \
