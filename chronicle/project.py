@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from chronicle.definitions import Definition, JournalSource, Loaded, load
-from chronicle.errors import DefinitionError
+from chronicle.errors import DefinitionError, UsageError
 
 if TYPE_CHECKING:
     from chronicle.definitions.consistency import Calendars
@@ -20,7 +21,7 @@ class Project:
 
     def __init__(self, loaded: Loaded, state: str | Path | None = None) -> None:
         self.loaded = loaded
-        self._state = None if state is None else Path(state)
+        self._state = None if state is None else str(state)
 
     @classmethod
     def load(cls, paths: str | Path | Sequence[str | Path], *, state: str | Path | None = None) -> Project:
@@ -54,7 +55,16 @@ class Project:
     @property
     def state_dir(self) -> Path:
         """Where views, ledger and checkpoint live; one that was given (`--state`) is relative to where we are."""
-        return self._state if self._state is not None else self.directory / self.definition.state
+        stated = self._state or self.definition.state
+        if "://" not in stated:
+            return Path(stated) if self._state else self.directory / stated
+        url = urlsplit(stated)
+        if url.scheme != "file":
+            raise UsageError(
+                f"the state {stated} is a URL, and a state is a directory",
+                "name one on a disk or a volume that every process mounts (docs/deployment.md)",
+            )
+        return Path(url.path)
 
     @property
     def journal_path(self) -> Path | None:
