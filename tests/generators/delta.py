@@ -10,7 +10,7 @@ import pyarrow as pa
 import yaml
 
 from chronicle.project import Project
-from generators.kernels import messages_of, project_of
+from generators.kernels import assert_same, assert_same_rows, messages_of, project_of
 from generators.scenarios import Scenario
 from streaming.delta.repair import rebuild
 from streaming.delta.store import open_delta
@@ -20,9 +20,9 @@ from views.kernel.fold import outcome_of
 from views.kernel.in_process import CORRECTS, Read, ranges_of
 from views.kernel.map import MapKernel, SlotRange
 from views.kernel.rebuild import to_rebuild
-from views.lookup import Views, connect
+from views.lookup import connect
 from views.plan import plan_group
-from views.reference import Record
+from views.reference import Outcome, Record
 from views.replica import Follower, private_index
 from views.replica.table import PARTIAL, write_file
 from views.state import EpochPlan, SlotPlan
@@ -100,5 +100,12 @@ class RecordsJob(LocalDeltaJob):
         return messages_of([record for record in self.records if part.start <= record.offset < part.end])
 
 
-def views_of(project: Project, index: Path) -> Views:
-    return connect(project, index)
+def assert_index(project: Project, index: Path, expected: Outcome) -> None:
+    """An index holds the reference's rows and ledger. Where a relation was corrected, tuples that joined nothing before
+    the correction stay counted as such."""
+    views = connect(project, index)
+    try:
+        corrects = any(each.retroactive == "correct" for each in project.definition.relations.values())
+        (assert_same_rows if corrects else assert_same)(views, expected)
+    finally:
+        views.state.close()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
-from generators.delta import RecordsJob, views_of
-from generators.kernels import assert_same, project_of
+from generators.delta import RecordsJob, assert_index
+from generators.kernels import project_of
 
 from chronicle.errors import ChronicleError
 from chronicle.project import Project
@@ -40,11 +40,7 @@ def project(tmp_path: Path) -> Project:
 
 def _assert_exact(project: Project, job: RecordsJob, count: int) -> None:
     job.follower.catch_up()
-    views = views_of(project, job.follower.index)
-    try:
-        assert_same(views, evaluate(project.definition, project.check().admitted, _swipes(count)))
-    finally:
-        views.state.close()
+    assert_index(project, job.follower.index, evaluate(project.definition, project.check().admitted, _swipes(count)))
 
 
 def test_an_epoch_is_not_committed_twice(project: Project) -> None:

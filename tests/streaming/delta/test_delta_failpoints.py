@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from generators.delta import views_of
-from generators.kernels import assert_same
+from generators.delta import assert_index
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the group, and the appends, of the embedded engine's kills
 
@@ -36,21 +35,13 @@ def _group(directory: Path) -> Project:
     return project
 
 
-def _assert_exact(project: Project, index: Path) -> None:
-    views = views_of(project, index)
-    try:
-        assert_same(views, expected(project))
-    finally:
-        views.state.close()
-
-
 @pytest.mark.parametrize("step", ["uncommitted", "committed", "compacting", "rebuilt"])
 def test_a_job_on_delta_continues_exactly_after_a_death_at(step: str, tmp_path: Path) -> None:
     project = _group(tmp_path)
     definition = tmp_path / "chronicle.yaml"
     assert exit_code(keep_current, definition, 25, step) == KILLED
     assert exit_code(keep_current, definition, 25, "") == 0
-    _assert_exact(project, private_index(project.state_dir.absolute(), plan_of(project)))
+    assert_index(project, private_index(project.state_dir.absolute(), plan_of(project)), expected(project))
 
 
 def test_a_death_of_the_job_at_every_step_one_after_another_changes_nothing(tmp_path: Path) -> None:
@@ -59,7 +50,7 @@ def test_a_death_of_the_job_at_every_step_one_after_another_changes_nothing(tmp_
     for step in [*_EPOCH, *_COMPACTION, *_REBUILD]:
         assert exit_code(keep_current, definition, 4, step) == KILLED, step
     assert exit_code(keep_current, definition, 25, "") == 0
-    _assert_exact(project, private_index(project.state_dir.absolute(), plan_of(project)))
+    assert_index(project, private_index(project.state_dir.absolute(), plan_of(project)), expected(project))
 
 
 def test_a_follower_killed_at_every_step_resumes_where_each_shard_is(tmp_path: Path) -> None:
@@ -69,4 +60,4 @@ def test_a_follower_killed_at_every_step_resumes_where_each_shard_is(tmp_path: P
     for step in _FOLLOWER:
         assert exit_code(follow, definition, index, step) == KILLED, step
     assert exit_code(follow, definition, index, "") == 0
-    _assert_exact(project, index)
+    assert_index(project, index, expected(project))

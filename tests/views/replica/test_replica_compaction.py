@@ -13,7 +13,7 @@ from generators.delta import RecordsJob, delta_project
 from generators.kernels import project_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_replica_follower import DEFINITION, FURTHER, assert_index, calls
+from test_replica_follower import DEFINITION, FURTHER, assert_holds, calls
 
 from chronicle.errors import ChronicleError
 from views.replica import compact
@@ -39,7 +39,7 @@ def test_rows_before_a_compaction_are_those_during_it_and_after_it(scenario: Sce
             begun = job.follow_into(Path(directory, moment))
             begun.catch_up()
             for index in (steady.index, begun.index):
-                assert_index(project, index, records[:seen])
+                assert_holds(project, index, records[:seen])
 
         job.epoch(0, cut)
         holds("before", cut)
@@ -95,4 +95,4 @@ def test_views_that_a_compactor_does_not_know_keep_their_rows(tmp_path: Path) ->
     job.epoch(20, 30)
     compact(job.home, unknowing)
     job.follow_into(tmp_path / "index").catch_up()
-    assert_index(project, tmp_path / "index", records)
+    assert_holds(project, tmp_path / "index", records)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from generators import Scenario, scenarios
-from generators.delta import RecordsJob, delta_project, views_of
-from generators.kernels import assert_same, messages_of, project_of
+from generators.delta import RecordsJob, assert_index, delta_project
+from generators.kernels import messages_of, project_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -41,12 +41,8 @@ def calls(count: int) -> list[Record]:
     return [Record(0, n, 1_772_400_000_000_000 + n, None, (), body.encode()) for n, body in enumerate(bodies)]
 
 
-def assert_index(project: Project, index: Path, records: list[Record]) -> None:
-    views = views_of(project, index)
-    try:
-        assert_same(views, evaluate(project.definition, project.check().admitted, records))
-    finally:
-        views.state.close()
+def assert_holds(project: Project, index: Path, records: list[Record]) -> None:
+    assert_index(project, index, evaluate(project.definition, project.check().admitted, records))
 
 
 @settings(max_examples=10)
@@ -71,7 +67,7 @@ def test_an_index_is_the_reference_wherever_it_begins_and_whenever_it_looks(
         begun = job.follow_into(Path(directory, "begun"))
         begun.catch_up()
         for index in (job.follower.index, steady.index, begun.index):
-            assert_index(project, index, list(scenario.records))
+            assert_holds(project, index, list(scenario.records))
 
 
 def test_following_again_changes_nothing(tmp_path: Path) -> None:
@@ -81,7 +77,7 @@ def test_following_again_changes_nothing(tmp_path: Path) -> None:
     index = tmp_path / "index"
     assert job.follow_into(index).catch_up() == 1
     assert job.follow_into(index).catch_up() == 0
-    assert_index(project, index, calls(20))
+    assert_holds(project, index, calls(20))
 
 
 def test_two_followers_of_one_index_fold_every_epoch_once(tmp_path: Path) -> None:
@@ -93,7 +89,7 @@ def test_two_followers_of_one_index_fold_every_epoch_once(tmp_path: Path) -> Non
         one.catch_up()
         if first % 20:
             other.catch_up()
-    assert_index(project, tmp_path / "index", calls(40))
+    assert_holds(project, tmp_path / "index", calls(40))
 
 
 def test_a_follower_that_a_vacuum_has_overtaken_fills_its_index_anew(tmp_path: Path) -> None:
@@ -108,7 +104,7 @@ def test_a_follower_that_a_vacuum_has_overtaken_fills_its_index_anew(tmp_path: P
     assert vacuum(job.home, 0) > 0
     job.epoch(30, 40)
     assert follower.catch_up() == 3
-    assert_index(project, tmp_path / "index", calls(40))
+    assert_holds(project, tmp_path / "index", calls(40))
 
 
 def test_a_follower_that_a_clean_up_of_the_log_has_overtaken_skips_nothing(tmp_path: Path) -> None:
@@ -125,7 +121,7 @@ def test_a_follower_that_a_clean_up_of_the_log_has_overtaken_skips_nothing(tmp_p
     for commit in (table_path(job.home) / "_delta_log").glob("*.json"):
         commit.unlink()
     assert follower.catch_up() == 2
-    assert_index(project, tmp_path / "index", calls(30))
+    assert_holds(project, tmp_path / "index", calls(30))
 
 
 def test_an_index_is_of_one_state_only(tmp_path: Path) -> None:
@@ -150,7 +146,7 @@ def test_a_local_index_of_another_definition_is_made_anew_with_all_of_its_rows(t
     later.repair(lambda part: messages_of(records[part.start : part.end]), 10)  # the view is new: it is built
     later.epoch(10, 30)
     later.follow_into(tmp_path / "index").catch_up()
-    assert_index(project, tmp_path / "index", records)
+    assert_holds(project, tmp_path / "index", records)
 
 
 def test_an_index_may_be_deleted_at_any_time(tmp_path: Path) -> None:
@@ -161,4 +157,4 @@ def test_an_index_may_be_deleted_at_any_time(tmp_path: Path) -> None:
     shutil.rmtree(job.home / "local")
     job = RecordsJob(project, calls(20))
     job.epoch(10, 20)
-    assert_index(project, job.follower.index, calls(20))
+    assert_holds(project, job.follower.index, calls(20))
