@@ -249,10 +249,11 @@ class Job:
     def _let_go(self) -> None:
         """Between two epochs: what the journal need not keep any longer."""
         if self.retention is not None:
-            self.retention.look_after(self._floor())
+            self.retention.look_after(self._floor)
 
     def _floor(self) -> int:
-        return consumed(self.state.meta, self.standing()).get(JOURNAL, 0)
+        """The first offset that some shard lacks: one that a crash left behind needs its epoch again."""
+        return min(consumed(self.state.meta, standing).get(JOURNAL, 0) for standing in self.state.standings())
 
 
 def starts(extents: Extents, known: Mapping[Slot, int]) -> dict[Slot, int]:

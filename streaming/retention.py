@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from streaming.source import JournalSource
@@ -19,12 +20,12 @@ class Retention:
     every: float = EVERY_SECONDS
     _due: float = 0.0
 
-    def look_after(self, floor: int) -> None:
+    def look_after(self, floor: Callable[[], int]) -> None:
         """`apply`, where it is time again."""
         if time.monotonic() >= self._due:
             self._due = time.monotonic() + self.every
-            self.apply(floor)
+            self.apply(floor())
 
     def apply(self, floor: int) -> None:
-        """Between two epochs: appends at or after `floor`, the ledger's next offset, stay whatever their age."""
+        """Appends at or after `floor`, the first that some shard still lacks, stay whatever their age."""
         self.source.retain(time.time_ns() // 1000 - self.keep, floor)

@@ -138,6 +138,22 @@ def test_old_segments_go_once_every_view_has_them(spark: SparkSession, tmp_path:
     assert_same(views, expected_rows)
 
 
+def test_segments_stay_as_long_as_some_shard_needs_them(spark: SparkSession, tmp_path: Path) -> None:
+    project = project_in(tmp_path)
+    assert project.journal_path is not None
+    with Journal.open(project.journal_path, segment_bytes=1000) as journal:
+        append(journal, bodies(seed=2), 60)
+        leave_half_done(tmp_path / "chronicle.yaml", 40, shards=[0])
+        with job_of(spark, project) as job:
+            job.retention = Retention(JournalSource.at(project.journal_path), keep=0, every=0)
+            job.stopping.set()  # SIGTERM before the epoch could be repeated
+            job.drain({JOURNAL: 60})
+        assert journal.earliest_offset() == 0
+        with job_of(spark, project) as job:
+            drain(job)
+    assert_exact(project)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_sigterm_while_spark_starts_leaves_with_0(group: Project) -> None:
