@@ -68,13 +68,17 @@ def main(directory: Path, calls: int) -> None:
     shell.run("check", "-f", "refused.yaml", expected=3)
 
     console.print(f"\n[bold]All of this took {time.monotonic() - began:.0f} s. Go on from here:[/]")
-    console.print(f"  cd {directory}; export PATH={CHRONICLE.parent}:$PATH")
+    console.print(f"  export PATH={_shown(CHRONICLE.parent)}:$PATH; cd {directory}")
     for command in (
         "chronicle explain cycle_bill        # algebra tree, class, bound, state layout, plan",
         "chronicle recompute bill            # the same view by Spark SQL over all calls, compared row by row",
         "chronicle serve                     # lookups over HTTP, and a page to look at",
     ):
         console.print(f"  {command}")
+
+
+def _shown(path: Path) -> str:
+    return f"$PWD/{path.relative_to(Path.cwd())}" if path.is_relative_to(Path.cwd()) else str(path)
 
 
 def tell(text: str) -> None:
