@@ -67,7 +67,7 @@ class RelationIndex:
     def _together(
         self, relation: str, stored: pa.Table, keys: pa.BinaryArray, wanted: pa.BinaryArray | None
     ) -> Versions:
-        table = self._before_the_epoch(stored.append_column(_KEY, keys))
+        table = self._before_the_epoch(relation, stored.append_column(_KEY, keys))
         if relation in self.own:
             rows, own_keys = self._overlay(relation)
             overlay = rows.append_column(_KEY, own_keys)
@@ -77,14 +77,21 @@ class RelationIndex:
         # stable: of one key and one instant the state has one version, and the range's own come after it
         return _latest(table.sort_by([(_KEY, "ascending"), (FROM, "ascending")]).combine_chunks())
 
-    def _before_the_epoch(self, stored: pa.Table) -> pa.Table:
+    def _before_the_epoch(self, relation: str, stored: pa.Table) -> pa.Table:
+        """The versions as they were before this epoch, of which a repeat finds some replaced by its first attempt."""
         if not self.known or not stored.num_rows:
             return stored
         sns = stored.column(SN).to_numpy()
         until = np.zeros(MAX_SLOTS, np.int64)
         until[list(self.known)] = list(self.known.values())
         there = (sns >> SLOT_BITS) < until[sns & (MAX_SLOTS - 1)]
-        return stored if there.all() else stored.filter(pa.array(there))
+        if there.all():
+            return stored
+        own = stored.filter(pa.array(~there))
+        keys = own.column(_KEY).combine_chunks()
+        older = self.state.superseded(relation, keys.to_pylist(), own.column(FROM).to_pylist())
+        older = older.append_column(_KEY, keys.take(older.column(INDEX).combine_chunks()))
+        return pa.concat_tables([stored.filter(pa.array(there)), older])
 
     def _overlay(self, relation: str) -> tuple[pa.Table, pa.BinaryArray]:
         """The range's own changes of a relation as versions, with their encoded keys."""

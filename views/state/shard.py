@@ -39,6 +39,7 @@ from views.state.snapshot import (
     POSITION,
     QUARANTINE,
     STANDING,
+    SUPERSEDED,
     TALLY,
     PeriodEntry,
     Quarantined,
@@ -57,7 +58,7 @@ from views.state.standing import (
     encode_standing,
     encode_tally,
 )
-from views.state.versions import pack_versions, version_key
+from views.state.versions import encode_superseded, pack_versions, version_key
 
 if TYPE_CHECKING:
     from views.state.environment import Transaction
@@ -74,6 +75,7 @@ class ShardTransaction:
         self._registry = registry
         self._cursor = transaction.cursor(self._db.rows)
         self.added: dict[int, int] = {}
+        self.superseded: dict[bytes, bytes | None] = {}
 
     def merge(
         self,
@@ -151,12 +153,14 @@ class ShardTransaction:
         rows: pa.Table,
     ) -> None:
         """Adds versions of rows whose (full, encoded) relation keys belong to this shard. Of two with one `valid_from`
-        the larger sequence number stays."""
+        the later one stays; what stood there before the epoch is kept until the next, for a repeat of this one."""
         identity, layout = self._registry.relations[relation]
         values = pack_versions(layout, rows, sns, deleted)
         order = np.argsort(sns, kind="stable").tolist()
         for row in order:
             key = version_key(identity, keys[row], int(valid_from[row]))
+            if key not in self.superseded:
+                self.superseded[key] = self._txn.get(key, db=self._db.versions)
             self._txn.put(key, values[row], db=self._db.versions)
 
     def quarantine(self, refused: Iterable[Quarantined]) -> None:
@@ -323,6 +327,7 @@ class Shard:
             now = time.time_ns() // 1000 if committed_at is None else committed_at
             transaction.put(TALLY, encode_tally(tally), db=control)
             transaction.put(STANDING, encode_standing(Standing(epoch, now, outcome.slots)), db=control)
+            transaction.put(SUPERSEDED, encode_superseded(shard.superseded), db=control)
         return True
 
 

@@ -18,13 +18,14 @@ from views.state.environment import Environment
 from views.state.keys import NO_PERIOD, is_shortened, row_prefix, shorten, split_row_key, view_prefix
 from views.state.layout import RelationLayout, ViewLayout
 from views.state.standing import FATES, NOTHING, Standing, Tally, decode_standing, decode_tally
-from views.state.versions import seek_versions, unpack_versions, version_prefix
+from views.state.versions import decode_superseded, seek_versions, unpack_versions, version_key, version_prefix
 
 LEDGER_SHARD = 0
 """Where the quarantine lives, so that counts and refused appends are read in one transaction."""
 
 STANDING = b"standing"
 TALLY = b"tally"
+SUPERSEDED = b"superseded"
 POSITION = b"position"
 PERIOD = struct.Struct("<qqq")
 QUARANTINE = struct.Struct(">QBH")
@@ -180,6 +181,19 @@ class Snapshot:
                 valid_from.append(since)
                 values.append(value)
         return unpack_versions(layout, index, valid_from, values)
+
+    def superseded(
+        self, relation: str, keys: Sequence[bytes], valid_from: Sequence[int], places: Sequence[int]
+    ) -> pa.Table:
+        """What stood at these keys and instants before the shard's last epoch put its own versions there."""
+        identity, layout = self._registry.relations[relation]
+        held = decode_superseded(self._txn.get(SUPERSEDED, db=self._db.control) or b"")
+        found = [
+            (place, since, value)
+            for place, key, since in zip(places, keys, valid_from, strict=True)
+            if (value := held.get(version_key(identity, key, since))) is not None
+        ]
+        return unpack_versions(layout, [row[0] for row in found], [row[1] for row in found], [row[2] for row in found])
 
     def scan_versions(self, relation: str, batch: int = 50_000) -> Iterator[pa.Table]:
         """All versions of all rows, for views that join a relation otherwise than on its key; `@index` numbers the

@@ -168,6 +168,18 @@ class State:
                 tables.append(snapshot.versions(relation, [listed[place] for place in places], places))
         return pa.concat_tables(tables)
 
+    def superseded(self, relation: str, keys: Sequence[bytes], valid_from: Sequence[int]) -> pa.Table:
+        """What stood at these keys and instants before the last epoch, where it put a version of its own there; as
+        `versions` gives them."""
+        tables = [version_schema(self.registry.relations[relation][1]).empty_table()]
+        of_key = shards_of(list(keys), self.shards).tolist()
+        for index in sorted(set(of_key)):
+            own = [place for place, shard in enumerate(of_key) if shard == index]
+            with self.shard(index).read() as snapshot:
+                asked = [keys[place] for place in own], [valid_from[place] for place in own]
+                tables.append(snapshot.superseded(relation, *asked, own))
+        return pa.concat_tables(tables)
+
     def scan_versions(self, relation: str) -> Iterator[pa.Table]:
         """All versions of a relation, batch by batch: O(|R|), for views that join it otherwise than on its key."""
         for index in range(self.shards):

@@ -7,7 +7,7 @@ that they are written in the transaction of the epoch that brought them.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from views.state.environment import Cursor
 
 _FROM = struct.Struct(">Q")
+_LENGTHS = struct.Struct("<II")
 _SIGN64 = 1 << 63
 
 INDEX, FROM, SN, DELETED = "@index", "@from", "@sn", "@deleted"
@@ -38,6 +39,23 @@ def version_prefix(relation: int, key: bytes) -> bytes:
 
 def version_key(relation: int, key: bytes, valid_from: int) -> bytes:
     return version_prefix(relation, key) + _FROM.pack(valid_from + _SIGN64)
+
+
+def encode_superseded(versions: Mapping[bytes, bytes | None]) -> bytes:
+    """Keys and values of versions, one after another; keys without a value are left out."""
+    parts = [(_LENGTHS.pack(len(key), len(value)), key, value) for key, value in versions.items() if value is not None]
+    return b"".join(part for each in parts for part in each)
+
+
+def decode_superseded(encoded: bytes) -> dict[bytes, bytes]:
+    found: dict[bytes, bytes] = {}
+    at = 0
+    while at < len(encoded):
+        key, value = _LENGTHS.unpack_from(encoded, at)
+        begin = at + _LENGTHS.size
+        at = begin + key + value
+        found[encoded[begin : begin + key]] = encoded[begin + key : at]
+    return found
 
 
 def arrow_type(column: DataType) -> pa.DataType:
