@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from chronicle.cli.machine import jar_directory
 from tests.brokers import _certificate, kafka_broker, kafka_secured, kafka_servers, own_broker, topic  # noqa: F401
 
 if TYPE_CHECKING:
@@ -22,6 +23,11 @@ PATIENT = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.functio
 settings.register_profile("default", deadline=None, derandomize=True, max_examples=60, suppress_health_check=PATIENT)
 settings.register_profile("deep", deadline=None, max_examples=10_000, suppress_health_check=PATIENT)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+# A process has one JVM, started by whichever test needs Spark first: it has the connectors from the beginning.
+_CONNECTORS = ",".join(map(str, sorted((jar_directory() / "spark").glob("*.jar"))))
+if _CONNECTORS:
+    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", f"--jars {_CONNECTORS} pyspark-shell")
 
 
 @pytest.fixture(scope="session")
