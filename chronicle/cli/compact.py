@@ -14,7 +14,8 @@ from chronicle.errors import ChronicleError, UsageError
 if TYPE_CHECKING:
     from chronicle.project import Project
 
-_LEAST_HOURS = 1
+_LEAST_SECONDS = 3600.0
+"""Longer than any epoch takes from its first file to its commit."""
 
 
 @click.command("compact")
@@ -42,7 +43,7 @@ def command(project: Project, master: str | None, retain: str, as_json: bool) ->
     from views.state import read_meta
 
     hours = math.ceil(parse_wait(retain) / 3600)
-    if hours < _LEAST_HOURS:
+    if parse_wait(retain) < _LEAST_SECONDS:
         raise UsageError(f"--retain {retain} is less than an hour", "files of the epoch under way must not be taken")
     home = project.state_dir.absolute()
     read_meta(home)
