@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+from pyspark.sql import SparkSession
 
 from chronicle.errors import ChronicleError, DefinitionError, UsageError
 from chronicle.project import Project
@@ -30,6 +33,10 @@ from views.state import NoStateError, Slot, State, read_meta, writer_lock
 
 if TYPE_CHECKING:
     from streaming.delta.store import DeltaState
+
+_Handler = Callable[[int, FrameType | None], Any] | int | signal.Handlers | None
+
+_MOMENT_SECONDS = 5.0
 
 MOST = 500_000
 """Appends an epoch takes at most, unless --max-batch says otherwise: bounds memory, not correctness."""
@@ -96,6 +103,7 @@ def run(
             return state
         log = _log(state, options)
         spark = open_session(options.master, project.definition.name, jars=options.jars, log=log)
+        _heed(stopping)  # Spark has taken SIGINT for itself
         try:
             mapper = mapper_of(source, plan)
             runner = delta.runner(spark, plan, mapper) if delta else EpochRunner(spark, plan, state, mapper)
@@ -106,8 +114,25 @@ def run(
             else:
                 job.follow(options.trigger)
             return job.state
+        except Exception:
+            if stopping.is_set() and _ends(spark):
+                return state  # the signal went to all of us: the next start repeats what was under way
+            raise
         finally:
-            spark.stop()
+            with suppress(Exception):  # where the JVM is gone already
+                spark.stop()
+
+
+def _ends(spark: SparkSession) -> bool:
+    """Whether the JVM has got the signal too: it is gone, or within a moment."""
+    until = time.monotonic() + _MOMENT_SECONDS
+    while time.monotonic() < until:
+        try:
+            assert spark.version
+        except Exception:
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def _retention(project: Project, source: JournalSource | KafkaSource) -> Retention | None:
@@ -223,15 +248,18 @@ def _waiting(state: State, ends: Mapping[Slot, int]) -> int:
 def _stopped_by_signals() -> Iterator[threading.Event]:
     """What SIGTERM and SIGINT set: the epoch under way is finished. A second SIGINT does not wait."""
     stopping = threading.Event()
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        if stopping.is_set() and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        stopping.set()
-
-    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    before = _heed(stopping)
     try:
         yield stopping
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _heed(stopping: threading.Event) -> dict[signal.Signals, _Handler]:
+    def stop(number: int, frame: FrameType | None) -> None:
+        if stopping.is_set() and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        stopping.set()
+
+    return {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -160,6 +162,22 @@ def test_sigterm_while_spark_starts_leaves_with_0(group: Project) -> None:
     with running(group.directory) as job:
         _until((group.state_dir / "spark.log").exists)
         assert job.terminate() == 0, job.output()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_to_the_whole_process_group_leaves_with_0_and_an_exact_state(
+    number: signal.Signals, group: Project, spark: SparkSession
+) -> None:
+    """As Ctrl-C in a terminal does, and some service managers. SIGTERM ends the JVM too."""
+    with running(group.directory, "--trigger", "0ms", "--max-batch", "5") as job:
+        job.wait_for_epochs(2)
+        os.killpg(job.process.pid, number)
+        assert job.process.wait(PATIENCE) == 0, job.output()
+    with job_of(spark, group) as rest:
+        drain(rest)
+    assert_exact(group)
 
 
 def _until(holds: Callable[[], bool]) -> None:
