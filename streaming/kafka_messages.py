@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from chronicle.journal import HEADERS_TYPE
 from streaming.failures import carried
@@ -19,9 +19,6 @@ from views.state import EpochPlan
 
 Parts = Mapping[tuple[int, int], SlotRange]
 """By the topic's number and the partition."""
-
-_TELLING = pa.array(["chronicle", "ce_type", "ce-type", "content-type"])
-"""Headers that say what a message is. Others (ids, traces) differ from message to message and are not looked at."""
 
 _PARTITION_BITS = 32
 
@@ -91,37 +88,20 @@ def _messages(rows: pa.Table) -> pa.Table:
 
 
 def distinct_headers(column: pa.Array | pa.ChunkedArray) -> pa.DictionaryArray:
-    """Headers as a dictionary of the distinct ones; null where a message has none that tell what it is."""
-    lists: pa.ListArray = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    pairs = lists.flatten()
-    telling = np.flatnonzero(pc.is_in(pairs.field("key"), value_set=_TELLING).to_numpy(zero_copy_only=False))
-    indices = np.full(len(lists), -1, np.int32)
-    if not len(telling):
-        return _dictionary(indices, [])
-    pairs = pairs.take(pa.array(telling))
-    of_row = np.repeat(np.arange(len(lists)), lists.value_lengths().fill_null(0).to_numpy())[telling]
-    rows, of = np.unique(of_row, return_inverse=True)
-    entries = _numbers(pairs.field("key")) * len(telling) + _numbers(pairs.field("value"))
-    entries = _numbers(pa.array(entries)) + 1
-    place = np.arange(len(of)) - np.searchsorted(of, of)  # of an entry among its row's
-    codes = np.zeros(len(rows), np.int64)
-    for turn in range(int(place.max()) + 1):
-        own = place == turn
-        added = np.zeros(len(rows), np.int64)
-        added[of[own]] = entries[own]
-        codes = _numbers(pa.array(codes * (int(entries.max()) + 1) + added))
-    indices[rows] = codes
-    firsts = rows[np.unique(codes, return_index=True)[1]].tolist()
-    names = _TELLING.to_pylist()
-    return _dictionary(indices, [[pair for pair in lists[row].as_py() if pair["key"] in names] for row in firsts])
+    """Headers, which come as JSON (see `telling_headers`), as a dictionary of the distinct ones; null where there is
+    none."""
+    texts = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    encoded = texts.dictionary_encode()
+    found = [_pairs(text) for text in encoded.dictionary.to_pylist()]
+    numbers = np.cumsum([bool(pairs) for pairs in found], dtype=np.int32) - 1
+    numbers = np.append(np.where([bool(pairs) for pairs in found], numbers, -1), -1).astype(np.int32)
+    indices = numbers[encoded.indices.fill_null(len(found)).to_numpy(zero_copy_only=False)]
+    told = pa.array([pairs for pairs in found if pairs], HEADERS_TYPE)
+    return pa.DictionaryArray.from_arrays(pa.array(indices, mask=indices < 0), told)
 
 
-def _numbers(values: pa.Array) -> npt.NDArray[np.int64]:
-    """A number for each distinct value, from 0 on."""
-    encoded = values.dictionary_encode(null_encoding="encode")
-    return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64)
-
-
-def _dictionary(indices: npt.NDArray[np.int32], found: list[list[dict[str, object]]]) -> pa.DictionaryArray:
-    numbers = pa.array(indices, pa.int32(), mask=indices < 0)
-    return pa.DictionaryArray.from_arrays(numbers, pa.array(found, HEADERS_TYPE))
+def _pairs(text: str) -> list[dict[str, object]]:
+    return [
+        {"key": pair["key"], "value": b64decode(pair["value"]) if "value" in pair else None}
+        for pair in orjson.loads(text)
+    ]

@@ -17,7 +17,8 @@ import orjson
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.errors import KafkaError, LeaderNotAvailableError, RetriableError, UnknownTopicOrPartitionError, for_code
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql.functions import coalesce, col, lit, unix_micros, when
+from pyspark.sql.functions import coalesce, col, lit, to_json, unix_micros, when
+from pyspark.sql.functions import filter as kept
 
 from chronicle.definitions import Definition
 from chronicle.kafka.client import client_options, explained, patience_of
@@ -38,6 +39,7 @@ _IDS = "topics.json"
 _EARLIEST, _LATEST = -2, -1
 _READ_COMMITTED = "read_committed"
 
+_TELLING = ("chronicle", "ce_type", "ce-type", "content-type")
 _REQUEST_MS = 15_000
 _READING = {
     "max.poll.records": "50000",
@@ -209,7 +211,14 @@ def _selected(messages: DataFrame, numbers: Mapping[str, int]) -> DataFrame:
     for name, number in others:
         topic = when(col("topic") == name, number).otherwise(topic)
     taken_at = coalesce(unix_micros("timestamp"), lit(0))
-    return messages.select(topic.alias("topic"), "partition", "offset", taken_at.alias("timestamp"), "headers", "value")
+    headers = telling_headers(col("headers")).alias("headers")
+    return messages.select(topic.alias("topic"), "partition", "offset", taken_at.alias("timestamp"), headers, "value")
+
+
+def telling_headers(headers: Column) -> Column:
+    """Those that say what a message is, as JSON; others (ids, traces) differ from message to message. As a nested
+    column they would cost several times as much as all else on the way to Python, also where there are none."""
+    return when(headers.isNotNull(), to_json(kept(headers, lambda header: header["key"].isin(*_TELLING))))
 
 
 def reading_options(cluster: Cluster, ranges: Mapping[Slot, SlotRange]) -> dict[str, str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -87,6 +90,21 @@ def test_a_topic_that_is_missing_is_named_with_what_makes_it(kafka_servers: str,
     with pytest.raises(ChronicleError, match=f"has no topic {topic}") as raised:
         run(project, RunOptions(once=True, jars=JARS), print, print, Attendance(print, 0.0))
     assert "chronicle topics create" in raised.value.hint
+
+
+@pytest.mark.slow
+def test_the_command_finds_the_connector_by_itself_and_drains_a_topic(
+    kafka_servers: str, topic: str, tmp_path: Path
+) -> None:
+    project = project_on(tmp_path, kafka_servers, [topic])
+    make_topics(kafka_servers, **{topic: 2})
+    send(kafka_servers, [(topic, n % 2, call("c"), ()) for n in range(10)])
+    environment = {name: value for name, value in os.environ.items() if name != "PYSPARK_SUBMIT_ARGS"}
+    environment["PYTHONPATH"] = str(Path(__file__).parents[3])
+    command = [sys.executable, "-m", "chronicle.cli.main", "run", "--once"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert rows(project) == {("c",): (10, 10)}
 
 
 def test_missing_jars_are_said_before_anything_is_tried(tmp_path: Path) -> None:

@@ -2,30 +2,42 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-from hypothesis import given
-from hypothesis import strategies as st
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import col
 
-from chronicle.journal import HEADERS_TYPE
 from streaming.kafka_messages import distinct_headers
+from streaming.kafka_source import telling_headers
 
-_TELLING = {"chronicle", "ce_type", "ce-type", "content-type"}
-_names = st.sampled_from(["chronicle", "ce_type", "content-type", "traceparent", "ce_id", ""])
-_pair = st.fixed_dictionaries({"key": _names, "value": st.sampled_from([b"calls", b"", None, b"\xff"])})
+pytestmark = pytest.mark.spark
+
+Pairs = list[tuple[str, bytes | None]]
+
+MESSAGES: list[Pairs | None] = [
+    None,
+    [],
+    [("chronicle", b"calls")],
+    [("ce_id", b"1"), ("ce_type", b"calls"), ("traceparent", b"00")],
+    [("ce_id", b"2"), ("ce_type", b"calls")],
+    [("traceparent", b"00")],
+    [("chronicle", None)],
+    [("chronicle", b"")],
+    [("chronicle", b"\xff\x00")],
+    [("chronicle", b"calls"), ("content-type", b"application/json"), ("chronicle", b"payments")],
+    [("content-type", b"application/json"), ("chronicle", b"calls")],
+    [("chronicle", b"calls")],
+]
 
 
-@given(st.lists(st.none() | st.lists(_pair, max_size=4), max_size=20), st.integers(0, 3))
-def test_each_message_keeps_the_headers_that_tell_in_their_order(
-    messages: list[list[dict[str, object]] | None], skipped: int
+def test_each_message_keeps_the_headers_that_tell_in_their_order_and_distinct_ones_are_kept_once(
+    spark: SparkSession,
 ) -> None:
-    column = pa.array(messages, HEADERS_TYPE)[skipped:]
-    encoded = distinct_headers(column)
-    kept = [[pair for pair in pairs or [] if pair["key"] in _TELLING] or None for pairs in messages[skipped:]]
-    assert encoded.to_pylist() == kept
-    distinct = [tuple(map(str, pairs)) for pairs in encoded.dictionary.to_pylist()]
-    assert len(distinct) == len(set(distinct))
-
-
-def test_ids_that_differ_from_message_to_message_do_not_make_headers_distinct() -> None:
-    messages = [[{"key": "ce_id", "value": b"%d" % n}, {"key": "ce_type", "value": b"calls"}] for n in range(1000)]
-    assert len(distinct_headers(pa.array(messages, HEADERS_TYPE)).dictionary) == 1
+    rows = [(number, pairs) for number, pairs in enumerate(MESSAGES)]
+    frame = spark.createDataFrame(rows, "number int, headers array<struct<key: string, value: binary>>")
+    read = frame.coalesce(1).select("number", telling_headers(col("headers")).alias("headers")).toArrow()
+    encoded = distinct_headers(read.sort_by("number").column("headers"))
+    telling = {"chronicle", "ce_type", "ce-type", "content-type"}
+    kept = [[pair for pair in pairs or [] if pair[0] in telling] or None for pairs in MESSAGES]
+    found = [pairs and [(pair["key"], pair["value"]) for pair in pairs] for pairs in encoded.to_pylist()]
+    assert found == kept
+    assert len(encoded.dictionary) == len({tuple(pairs) for pairs in kept if pairs})
