@@ -40,9 +40,9 @@ def command(project: Project, once: bool, poll: str, local: Path | None) -> None
     stopping = threading.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda number, frame: stopping.set())
-    with followed(project, local) as follower:
-        new = follower.catch_up()
-        output.message(f"{follower.index}: epoch {follower.epoch}, {new} new")
+    with followed(project, local) as keeper:
+        new = keeper.catch_up()
+        output.message(f"{keeper.root}: epoch {keeper.epoch}, {new} new")
         if not once:
-            follow(follower, seconds, stopping, output.warning)
-            output.message(f"stopped at epoch {follower.epoch}")
+            follow(keeper, seconds, stopping, output.warning)
+            output.message(f"stopped at epoch {keeper.epoch}")

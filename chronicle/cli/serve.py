@@ -55,9 +55,9 @@ def _followed(project: Project, local: str | None) -> Iterator[None]:
         return
     from views.replica.indexes import Following, followed
 
-    with followed(project, Path(local)) as follower:
-        follower.catch_up()
-        thread = Following(follower)
+    with followed(project, Path(local)) as keeper:
+        keeper.catch_up()
+        thread = Following(keeper)
         thread.start()
         try:
             yield

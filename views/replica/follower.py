@@ -7,7 +7,6 @@ skipped: the index is then filled anew from the table's latest snapshot, each sh
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -36,6 +35,14 @@ from views.replica.table import (
 from views.state import EpochPlan, Meta, NoStateError, ShardTransaction, State, read_meta
 from views.state.environment import MAP_SIZE, environment
 from views.state.meta import write_meta
+
+
+class OtherViewsError(ChronicleError):
+    """The state has other views, or under other ids, than the index was made for: they go into another index."""
+
+    def __init__(self, index: Path) -> None:
+        super().__init__(f"the views of the state are not those of the index {index} any more", "start again")
+
 
 _ATTEMPTS = 5
 """How often a rebuild starts over because a vacuum took a file that it was about to read."""
@@ -170,7 +177,7 @@ class Follower:
         self._version = version
 
     def _adopted(self, meta: Meta) -> State:
-        """The index for this meta: made if it is not there, made anew if it holds other views or another state."""
+        """The index for this meta, made if it is not there."""
         try:
             held = read_meta(self.index)
         except NoStateError:
@@ -180,8 +187,7 @@ class Follower:
                 f"{self.index} is an index of another state", "name another directory, or remove this one first"
             )
         if held is not None and (held.views != meta.views or held.relations != meta.relations):
-            self._give_up(meta)
-            held = None
+            raise OtherViewsError(self.index)
         for shard in range(meta.shards):
             environment(self.index / "shards" / f"{shard:02d}", create=True, map_size=self.map_size)
         if held != meta:
@@ -189,13 +195,6 @@ class Follower:
         names = meta.views.keys()
         self._plan = replace(self.plan, views=tuple(view for view in self.plan.views if view.name in names))
         return State.open(self.index, self._plan.view_layouts, self.plan.relation_layouts, self.map_size)
-
-    def _give_up(self, meta: Meta) -> None:
-        """The views are others than before, so the rows say too little: everything is read again."""
-        State.open(self.index, (), (), self.map_size).close()
-        (self.index / "meta.json").unlink()
-        shutil.rmtree(self.index / "shards")
-        self._version = None
 
 
 def _position(state: State) -> int | None:

@@ -13,15 +13,17 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
 from chronicle.errors import ChronicleError
 from chronicle.project import Project
 from views.plan import GroupPlan, plan_group
-from views.replica.follower import Follower, known_meta
+from views.replica.follower import Follower, OtherViewsError, known_meta
 from views.replica.table import table_path
 from views.state import Meta, NoStateError, read_meta, writer_lock
+from views.state.meta import write_meta
 
 POLL_SECONDS = 0.05
 
@@ -42,8 +44,11 @@ def plan_of(project: Project) -> GroupPlan:
 
 def private_index(home: Path, plan: GroupPlan) -> Path:
     """This machine's index of a Delta state for these views."""
-    known = known_meta(read_meta(home), plan)
-    directory = home / "local" / socket.gethostname() / _digest(known)
+    return _private_root(home) / digest_of(known_meta(read_meta(home), plan))
+
+
+def _private_root(home: Path) -> Path:
+    directory = home / "local" / socket.gethostname()
     try:
         directory.mkdir(parents=True, exist_ok=True)
         writable = os.access(directory, os.W_OK)
@@ -57,7 +62,7 @@ def private_index(home: Path, plan: GroupPlan) -> Path:
     return directory
 
 
-def _digest(meta: Meta) -> str:
+def digest_of(meta: Meta) -> str:
     parts = [
         f"{kind} {each.id} {each.fingerprint}"
         for kind, registered in (("view", meta.views), ("relation", meta.relations))
@@ -66,70 +71,112 @@ def _digest(meta: Meta) -> str:
     return sha256("\n".join([meta.id, *parts]).encode()).hexdigest()[:12]
 
 
+@dataclass(slots=True)
+class Keeper:
+    """Keeps the index under `root` current. Where the views of the state come to be others, that is another index: it
+    is filled, and only then `root/meta.json` says so to those who read it. A machine's own index is found without."""
+
+    home: Path
+    root: Path
+    plan: GroupPlan
+    own: bool = False
+    follower: Follower = field(init=False)
+    _told: Meta | None = None
+
+    def __post_init__(self) -> None:
+        self._renew()
+
+    @property
+    def epoch(self) -> int:
+        return self.follower.epoch
+
+    def catch_up(self) -> int:
+        """Takes in what was committed; returns how many epochs were new."""
+        try:
+            new = self.follower.catch_up()
+        except OtherViewsError:
+            self._renew()
+            new = self.follower.catch_up()
+        meta = self.follower.state.meta
+        if meta != self._told and not self.own:
+            write_meta(self.root, meta)
+            self._told = meta
+        return new
+
+    def _renew(self) -> None:
+        known = known_meta(read_meta(self.home), self.plan)
+        if (self.root / "meta.json").exists() and read_meta(self.root).id != known.id:
+            raise ChronicleError(
+                f"{self.root} is an index of another state", "name another directory, or remove this one first"
+            )
+        self.follower = Follower(self.home, self.root / digest_of(known), self.plan)
+
+
 def readable(project: Project, directory: Path) -> Path:
-    """Where lookups read: the directory itself, or for a Delta state this machine's index, brought up to date and kept
-    current by a thread from now on."""
-    try:
-        meta = read_meta(directory)
-    except NoStateError:
+    """Where lookups read: the directory itself; of a directory that `chronicle follow` keeps, its index; of a Delta
+    state this machine's own, brought up to date and kept current by a thread from now on."""
+    meta = read_meta(directory)
+    if meta.store != "delta" or (directory / "shards").exists():
         return directory
-    if meta.store != "delta" or not is_delta(directory):
-        return directory
+    if not is_delta(directory):
+        index = directory / digest_of(meta)
+        if not index.exists():
+            raise NoStateError(directory)  # the job that makes it is about to write its table
+        return index
     plan = plan_of(project)
-    index = private_index(directory, plan)
     with _starting:
         key = (os.getpid(), directory)
         before = _following.get(key)
-        if before is None or before.follower.index != index:
+        wanted = digest_of(known_meta(meta, plan))
+        if before is None or not before.is_alive() or before.keeper.follower.index.name != wanted:
             if before is not None:
                 before.stop()
-            follower = Follower(directory, index, plan)
-            follower.catch_up()
-            _following[key] = Following(follower)
+            keeper = Keeper(directory, _private_root(directory), plan, own=True)
+            keeper.catch_up()
+            _following[key] = Following(keeper)
             _following[key].start()
-    return index
+        return _following[key].keeper.follower.index
 
 
 @contextmanager
-def followed(project: Project, local: Path | None = None) -> Iterator[Follower]:
-    """A follower of the project's Delta state, into this machine's own index or into one that is `local`, which then no
-    other process may follow into."""
+def followed(project: Project, local: Path | None = None) -> Iterator[Keeper]:
+    """Follows the project's Delta state, into this machine's own index or into one that is `local`, which then no other
+    process may follow into."""
     home = project.state_dir.absolute()
     if not is_delta(home):
         read_meta(home)  # raises where there is no state at all
         raise ChronicleError(f"the state at {home} is not in the Delta store", "read it as it is: it needs no follower")
-    plan = plan_of(project)
     if local is None:
-        yield Follower(home, private_index(home, plan), plan)
+        yield Keeper(home, _private_root(home), plan_of(project), own=True)
         return
     with writer_lock(local):
-        yield Follower(home, local.absolute(), plan)
+        yield Keeper(home, local.absolute(), plan_of(project))
 
 
-def follow(follower: Follower, poll: float, stopping: threading.Event, say: Callable[[str], None]) -> None:
+def follow(keeper: Keeper, poll: float, stopping: threading.Event, say: Callable[[str], None]) -> None:
     """Until `stopping` is set or the state is gone; what goes wrong is said once and tried again."""
     failed = ""
-    while not stopping.wait(poll) and follower.home.exists():
+    while not stopping.wait(poll) and keeper.home.exists():
         try:
-            follower.catch_up()
+            keeper.catch_up()
             failed = ""
         except Exception as error:
             if str(error) != failed:
-                say(f"the index {follower.index} is not current: {error}")
+                say(f"the index {keeper.root} is not current: {error}")
             failed = str(error)
 
 
 class Following(threading.Thread):
     """Follows in the background for the life of the process."""
 
-    def __init__(self, follower: Follower, poll: float = POLL_SECONDS) -> None:
+    def __init__(self, keeper: Keeper, poll: float = POLL_SECONDS) -> None:
         super().__init__(name="chronicle-follower", daemon=True)
-        self.follower = follower
+        self.keeper = keeper
         self._poll = poll
         self._stopping = threading.Event()
 
     def run(self) -> None:
-        follow(self.follower, self._poll, self._stopping, _log.warning)
+        follow(self.keeper, self._poll, self._stopping, _log.warning)
 
     def stop(self) -> None:
         self._stopping.set()

@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 
 from chronicle.errors import ChronicleError
 from chronicle.project import Project
+from views.lookup import connect
 from views.reference import Record, evaluate
 from views.replica import compact
 from views.replica.compaction import vacuum
+from views.replica.indexes import Keeper, plan_of
 from views.replica.table import table_path
 
 _cuts = st.sets(st.integers(1, 24), max_size=4)
@@ -136,16 +138,22 @@ def test_an_index_is_of_one_state_only(tmp_path: Path) -> None:
         follower.catch_up()
 
 
-def test_a_local_index_of_another_definition_is_made_anew_with_all_of_its_rows(tmp_path: Path) -> None:
+def test_readers_of_a_kept_index_go_on_with_the_views_that_a_state_comes_to_have(tmp_path: Path) -> None:
     records = calls(30)
     job = RecordsJob(project_of(DEFINITION, tmp_path), records)
     job.epoch(0, 10)
-    job.follow_into(tmp_path / "index").catch_up()
+    Keeper(job.home, tmp_path / "index", job.plan).catch_up()
     project = project_of(FURTHER, tmp_path)
+    reading = connect(project, tmp_path / "index")
+    assert list(reading["totals"].scan())
+    keeper = Keeper(job.home, tmp_path / "index", plan_of(project))
     later = RecordsJob(project, records)
     later.repair(lambda part: messages_of(records[part.start : part.end]), 10)  # the view is new: it is built
+    keeper.catch_up()
     later.epoch(10, 30)
-    later.follow_into(tmp_path / "index").catch_up()
+    keeper.catch_up()
+    reading.state  # noqa: B018  # looks now whether there is another index, and not in a second
+    assert len(list(reading["longest"].scan())) == 7
     assert_holds(project, tmp_path / "index", records)
 
 
