@@ -69,9 +69,10 @@ def _meta(home: Path, project: Project) -> Meta:
         raise ChronicleError(
             f"the state at {home} belongs to the group {meta.group}, not to {definition.name}", "give --state another"
         )
-    if not is_delta(home) and (home / "shards").exists():
+    if meta.views and not is_delta(home):
         raise ChronicleError(
-            f"{home} is an index that follows a Delta state, not a state", "name the Delta state with --state"
+            f"{home} has no table: it is an index that follows a Delta state, or the table is gone",
+            "name the Delta state with --state, or restore its table",
         )
     return meta
 

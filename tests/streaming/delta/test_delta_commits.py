@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from pathlib import Path
 
@@ -116,6 +117,17 @@ def test_files_of_an_epoch_that_was_not_committed_are_no_part_of_the_state(proje
     again = RecordsJob(project, _swipes(10))
     again.epoch(0, 10)
     _assert_exact(project, again, 10)
+
+
+def test_neither_an_index_nor_a_state_without_its_table_is_taken_for_a_new_state(project: Project) -> None:
+    job = RecordsJob(project, _swipes(10))
+    job.epoch(0, 10)
+    index = Project(project.loaded, job.follower.index)
+    with pytest.raises(ChronicleError, match="an index that follows a Delta state"):
+        RecordsJob(index, _swipes(10))
+    shutil.rmtree(table_path(job.home))
+    with pytest.raises(ChronicleError, match="the table is gone"):
+        RecordsJob(project, _swipes(10))
 
 
 def test_an_epoch_is_one_commit_with_its_ledger_row(project: Project) -> None:
