@@ -53,12 +53,12 @@ def test_killed_python_workers_are_replaced_and_sigterm_ends_the_job_between_two
     chance = random.Random(None if DEEP else 3)
     with running(tmp_path, "--trigger", "0ms", "--max-batch", "40") as job:
         with appending(project.journal_path, seed=9, most=4000 if DEEP else 800):
-            for _ in range(WORKER_KILLS):
-                job.wait_for_epochs(1)
+            for kills in range(WORKER_KILLS):
+                job.wait_for_epochs(kills + 1)
                 for worker in job.workers()[: chance.randrange(1, 4)]:
                     with suppress(ProcessLookupError):
                         os.kill(worker, signal.SIGKILL)
-            job.wait_for_epochs(1)
+            job.wait_for_epochs(WORKER_KILLS + 1)
         assert job.terminate() == 0, job.output()
     with running(tmp_path, "--once") as rest:
         assert rest.process.wait() == 0, rest.output()

@@ -50,7 +50,7 @@ def test_rows_never_go_back_in_time_and_are_never_torn(tmp_path: Path) -> None:
                 process.start()
                 here.recv()
                 readers.append((process, here, stop))
-            job.wait_for_epochs(EPOCHS)
+            job.wait_for_epochs(len(job.epochs) + EPOCHS)
             done.set()
             appender.join()
             for process, here, stop in readers:
