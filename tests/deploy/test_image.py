@@ -58,14 +58,9 @@ def test_every_package_is_copied() -> None:
 def test_every_file_of_the_packages_is_installed_with_them() -> None:
     """The image installs a wheel, not the work tree: what package-data leaves out would be missing only there."""
     patterns = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["*"]
-    listed = subprocess.run(
-        ["git", "ls-files", "calendars", "chronicle", "views", "streaming"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    data = [Path(line) for line in listed.stdout.splitlines() if not line.endswith(".py")]
+    packages = ("calendars", "chronicle", "views", "streaming")
+    files = [path for package in packages for path in (ROOT / package).rglob("*") if path.is_file()]
+    data = [path for path in files if path.suffix not in (".py", ".pyc")]
     assert data
     assert [path for path in data if not any(path.match(pattern) for pattern in patterns)] == []
 
