@@ -88,7 +88,7 @@ def fill(project: Project, keys: int) -> None:
         starts = np.full(len(own), period.start, dtype=np.int64)
         mine = encoded.take(pa.array(own))
         state.shard(index).write(
-            1, outcome, lambda shard, k=mine, c=picked, s=starts: shard.merge("usage", k, c, s, [entry])
+            1, outcome, lambda shard, k=mine, c=picked, s=starts: shard.merge(["usage"], k, c, s, [entry])
         )
 
 

@@ -28,7 +28,7 @@ def command(view: str, project: Project, as_json: bool) -> int:
     from views.explanation import explanation
 
     checked = _checked(view, project)
-    said = {**explanation(checked), "plan": _plan(checked)}
+    said = {**explanation(checked), "plan": _plan(checked, project)}
     if as_json:
         output.json_line(said)
     else:
@@ -49,13 +49,18 @@ def _checked(name: str, project: Project) -> CheckedView:
     return judged.checked
 
 
-def _plan(view: CheckedView) -> list[str]:
+def _plan(view: CheckedView, project: Project) -> list[str]:
     """What the map does for an epoch of appends, and what the fold does with its partials."""
-    from views.plan import Finish, Lookup, Scan, plan_view
+    from views.plan import Finish, Lookup, Scan, plan_group
 
-    shared = view.period is not None and view.period.keyed_by is None
-    plan = plan_view(view, 0 if shared else None)
+    group = plan_group(project.definition, project.check().admitted.values())
+    plan = next(program for program in group.programs if view.name in program.views)
     lines: list[str] = []
+    if plan.constants is not None:
+        lines.append(
+            f"together with {len(plan.views) - 1} other views that differ in constants only, which are looked up: "
+            f"{len(plan.constants.columns)} a view"
+        )
     for step in plan.steps:
         match step:
             case Lookup():

@@ -3,7 +3,7 @@
 from chronicle.expressions.arithmetic import Abs, Arithmetic, ArithmeticOperator, Negate, Round, RoundingMode
 from chronicle.expressions.binding import bind
 from chronicle.expressions.conditions import And, Comparison, ComparisonOperator, In, IsNull, Like, Not, Or
-from chronicle.expressions.duckdb_writer import to_duckdb
+from chronicle.expressions.duckdb_writer import DuckDbWriter, to_duckdb
 from chronicle.expressions.errors import EvaluationError, ExpressionCode, ExpressionError
 from chronicle.expressions.evaluator import evaluator
 from chronicle.expressions.functions import ChangeCase, Concat, DateTrunc, Extract, Length, Part, Substr
@@ -29,6 +29,7 @@ __all__ = [
     "ComparisonOperator",
     "Concat",
     "DateTrunc",
+    "DuckDbWriter",
     "EvaluationError",
     "Expression",
     "ExpressionCode",

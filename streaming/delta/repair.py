@@ -36,7 +36,7 @@ def rebuild(
 ) -> Meta:
     """Builds these views (as `to_rebuild` gives them) from the appends [0, until) of the journal; returns the registry
     as it is then. `index` is the job's own, up to the last epoch: relations are read from it."""
-    wanted = replace(plan, views=tuple(view for view in plan.views if view.name in views))
+    wanted = plan.only(views)
     with tempfile.TemporaryDirectory(prefix="chronicle-rebuild-") as directory:
         scratch = _scratch(Path(directory), read_meta(home), wanted)
         try:

@@ -120,5 +120,5 @@ def files_of(epoch: int, rows: Iterable[Any]) -> tuple[list[File], list[SlotResu
     for row in rows:
         files.append(File(PARTIAL, epoch, row["path"], row["size"]))
         for slot, next_offset, clock, fates, counters in orjson.loads(bytes(row["ledger"])):
-            results.append(SlotResult(slot, next_offset, clock, fates, counters, (), {}, {}))
+            results.append(SlotResult(slot, next_offset, clock, fates, counters, (), (), {}))
     return files, results

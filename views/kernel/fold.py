@@ -20,6 +20,9 @@ from views.state import LEDGER_SHARD, EpochPlan, Outcome, ShardTransaction, Slot
 EXPIRE_LIMIT = 50_000
 """Rows of a view that one epoch deletes from a shard at most, so that no epoch is long because a period is over."""
 
+EXPIRE_VIEWS = 250
+"""Views whose old rows one epoch looks for at most, in turn, so that views with nothing to delete cost it nothing."""
+
 _A_DAY = 86_400_000_000
 
 
@@ -67,11 +70,11 @@ def fold(
                     changes.deleted,
                     changes.rows,
                 )
-            for view, partials in result.partials.items():
-                transaction.merge(view, partials.keys, partials.columns, partials.starts, partials.periods)
+            for partials in result.partials:
+                partials.merge_into(transaction)
             if shard == LEDGER_SHARD:
                 transaction.quarantine(result.quarantine)
-        for view, expired in expiries(plan.views, outcome).items():
+        for view, expired in expiries(_in_turn(plan.views, epoch.epoch), outcome).items():
             transaction.expire(view, expired, EXPIRE_LIMIT)
         if position is not None:
             transaction.put_position(position)
@@ -83,6 +86,15 @@ def fold(
 
 
 Expired = Callable[[int, int], bool]
+
+
+def _in_turn(views: Iterable[ViewPlan], epoch: int) -> Sequence[ViewPlan]:
+    """Of the views that expire, those that this epoch looks after."""
+    expiring = [view for view in views if view.period is not None and view.period.expire_after is not None]
+    if len(expiring) <= EXPIRE_VIEWS:
+        return expiring
+    first = epoch * EXPIRE_VIEWS % len(expiring)
+    return (expiring + expiring)[first : first + EXPIRE_VIEWS]
 
 
 def expiries(views: Iterable[ViewPlan], outcome: Outcome) -> Mapping[str, Expired]:

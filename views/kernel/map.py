@@ -25,7 +25,7 @@ from views.kernel.partials import Changes, SlotResult, ViewPartials
 from views.kernel.periods import Booking, book_shared
 from views.kernel.relations import RelationIndex, in_order
 from views.kernel.relay import ALONE, Relay
-from views.kernel.view_map import Epoch, map_view
+from views.kernel.view_map import Epoch, map_program
 from views.plan import GroupPlan, RelationPlan, rule_column
 from views.plan.algebra_sql import chronicle_table
 from views.plan.steps import CHRONON, POS, SN
@@ -118,15 +118,15 @@ class MapKernel:
 
     def _views(
         self, part: SlotRange, decoded: Decoded, admission: Admission, sns: Int64s
-    ) -> tuple[dict[str, ViewPartials], dict[str, tuple[Int64s, str]], dict[str, int]]:
+    ) -> tuple[tuple[ViewPartials, ...], dict[str, tuple[Int64s, str]], dict[str, int]]:
         """The partials of every view that got tuples, the places (and reasons) of the appends that are late for a view,
         and counts."""
         appended = admission.admitted & (decoded.chronons != NO_CHRONON)
-        partials: dict[str, ViewPartials] = {}
+        partials: list[ViewPartials] = []
         late: dict[str, tuple[Int64s, str]] = {}
         counters: Counter[str] = Counter()
         if not appended.any():
-            return partials, late, counters
+            return (), late, counters
         bookings = [book_shared(rule, decoded.chronons, admission.clocks) for rule in self._plan.rules]
         tables = self._base_tables(decoded, appended, sns, bookings)
         chronons = decoded.chronons[appended]
@@ -140,16 +140,15 @@ class MapKernel:
             bookings,
             appended,
         )
-        for view in self._plan.views:
-            if not any(name in tables for name in view.chronicles):
+        for program in self._plan.programs:
+            if not any(name in tables for name in program.chronicles):
                 continue
-            mapped = map_view(epoch, view)
+            mapped = map_program(epoch, program)
             if mapped.partials is not None:
-                partials[view.name] = mapped.partials
-            if len(mapped.late):
-                late[view.name] = (mapped.late, _closed(view.name))
+                partials.append(mapped.partials)
+            late |= {view: (places, _closed(view)) for view, places in mapped.late.items()}
             counters.update(mapped.counters)
-        return partials, late, dict(counters)
+        return tuple(partials), late, dict(counters)
 
     def _base_tables(
         self,

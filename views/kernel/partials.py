@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,19 +11,26 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from views.kernel.decoded import Int64s
-from views.state import LEDGER_SHARD, PeriodEntry, Quarantined, shards_of
+from views.state import LEDGER_SHARD, PeriodEntry, Quarantined, ShardTransaction, shards_of
 
 Columns = dict[str, npt.NDArray[Any]]
+Int32s = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
 class ViewPartials:
-    """One row per group and period (or pane): the encoded group key, the start, the state columns of the layout."""
+    """Partials of views that are laid out alike. One row per view, group and period (or pane): the view by its place in
+    `views`, the encoded group key, the start, the state columns of the layout."""
 
+    views: tuple[str, ...]
+    of: Int32s
     keys: pa.BinaryArray
     starts: Int64s | None
     columns: Columns
     periods: tuple[PeriodEntry, ...]
+
+    def merge_into(self, transaction: ShardTransaction) -> None:
+        transaction.merge(self.views, self.keys, self.columns, self.starts, self.periods, self.of)
 
     def of_shards(self, shards: int) -> dict[int, ViewPartials]:
         """The same, apart by the shard of their key."""
@@ -33,11 +40,28 @@ class ViewPartials:
         if len(rows) == len(self.keys):
             return self
         return ViewPartials(
+            self.views,
+            self.of[rows],
             self.keys.take(pa.array(rows)),
             None if self.starts is None else self.starts[rows],
             {name: values[rows] for name, values in self.columns.items()},
             self.periods,
         )
+
+    def compact(self) -> ViewPartials:
+        """The same with those views only that have rows."""
+        if len(self.views) == 1:
+            return self
+        there, of = np.unique(self.of, return_inverse=True)
+        return replace(self, views=tuple(self.views[view] for view in there.tolist()), of=of.astype(np.int32))
+
+    def only(self, wanted: Container[str]) -> ViewPartials | None:
+        """The rows of these views; None where there are none."""
+        kept = np.array([view in wanted for view in self.views], dtype=np.bool_)
+        if kept.all():
+            return self
+        rows = np.flatnonzero(kept[self.of])
+        return self.take(rows).compact() if len(rows) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +94,23 @@ class SlotResult:
     fates: Mapping[str, int]
     counters: Mapping[str, int]
     quarantine: tuple[Quarantined, ...]
-    partials: Mapping[str, ViewPartials]
+    partials: tuple[ViewPartials, ...]
     changes: Mapping[str, Changes]
 
     def of_shards(self, shards: int) -> list[SlotResult]:
         """The same, apart by shard: the ledger's part goes to all, the quarantine to the shard that keeps it."""
-        partials: list[dict[str, ViewPartials]] = [{} for _ in range(shards)]
+        partials: list[list[ViewPartials]] = [[] for _ in range(shards)]
         changes: list[dict[str, Changes]] = [{} for _ in range(shards)]
-        for view, rows in self.partials.items():
+        for rows in self.partials:
             for shard, part in rows.of_shards(shards).items():
-                partials[shard][view] = part
+                partials[shard].append(part)
         for relation, changed in self.changes.items():
             for shard, share in changed.of_shards(shards).items():
                 changes[shard][relation] = share
         return [
             replace(
                 self,
-                partials=partials[shard],
+                partials=tuple(partials[shard]),
                 changes=changes[shard],
                 quarantine=self.quarantine if shard == LEDGER_SHARD else (),
             )

@@ -8,7 +8,6 @@ appends alone: replayed from the first append, each is judged as it was.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 
 import pyarrow as pa
 
@@ -41,7 +40,7 @@ def rebuild(plan: GroupPlan, state: State, views: Mapping[str, int], read: Read,
     """Builds these views (as `to_rebuild` gives them) from the appends [0, until) of the journal, and adopts them."""
     begun = state.with_new_ids(views)
     reach("rebuild")
-    kernel = MapKernel(replace(plan, views=tuple(view for view in plan.views if view.name in views)), begun)
+    kernel = MapKernel(plan.only(views), begun)
     clock: int | None = None
     for start in range(0, until, most):
         part = SlotRange(0, start, min(start + most, until), start, clock, corrects=True)
@@ -59,8 +58,8 @@ def rebuild(plan: GroupPlan, state: State, views: Mapping[str, int], read: Read,
 
 def _merging(share: SlotResult) -> Callable[[ShardTransaction], None]:
     def work(transaction: ShardTransaction) -> None:
-        for view, partials in share.partials.items():
-            transaction.merge(view, partials.keys, partials.columns, partials.starts, partials.periods)
+        for partials in share.partials:
+            partials.merge_into(transaction)
 
     return work
 

@@ -19,13 +19,14 @@ from views.kernel.partials import Changes, Columns, SlotResult, ViewPartials
 from views.state import PeriodEntry, Quarantined
 
 _LENGTH = struct.Struct("<I")
-_KEY, _START = "@key", "@start"
+_KEY, _VIEW, _START = "@key", "@view", "@start"
 _FROM, _SN, _DELETED = "@from", "@sn", "@deleted"
 
 
 def encode(result: SlotResult) -> bytes:
     """One shard's share of what a map made."""
-    views = [_stream(_view_batch(partials)) for partials in result.partials.values()]
+    compact = [partials.compact() for partials in result.partials]
+    views = [_stream(_view_batch(partials)) for partials in compact]
     changes = [_stream(_changes_batch(each)) for each in result.changes.values()]
     refused = [_stream(_quarantine_batch(result.quarantine))] if result.quarantine else []
     header = orjson.dumps(
@@ -36,8 +37,8 @@ def encode(result: SlotResult) -> bytes:
             "fates": result.fates,
             "counters": result.counters,
             "views": [
-                [name, len(stream), [[p.start, p.end, p.n, p.label] for p in partials.periods]]
-                for (name, partials), stream in zip(result.partials.items(), views, strict=True)
+                [partials.views, len(stream), [[p.start, p.end, p.n, p.label] for p in partials.periods]]
+                for partials, stream in zip(compact, views, strict=True)
             ],
             "changes": [[name, len(stream)] for name, stream in zip(result.changes, changes, strict=True)],
             "refused": [len(stream) for stream in refused],
@@ -59,7 +60,7 @@ def decode(blob: bytes) -> SlotResult:
         with pa.ipc.open_stream(stream) as reader:
             return reader.read_next_batch()
 
-    partials = {name: _partials(batch(size), periods) for name, size, periods in header["views"]}
+    partials = tuple(_partials(tuple(names), batch(size), periods) for names, size, periods in header["views"])
     changes = {name: _changes(batch(size)) for name, size in header["changes"]}
     refused = [each for size in header["refused"] for each in _quarantined(batch(size))]
     return SlotResult(
@@ -83,6 +84,8 @@ def _stream(batch: pa.RecordBatch) -> bytes:
 
 def _view_batch(partials: ViewPartials) -> pa.RecordBatch:
     columns: dict[str, pa.Array] = {_KEY: partials.keys}
+    if len(partials.views) > 1:
+        columns[_VIEW] = pa.array(partials.of)
     if partials.starts is not None:
         columns[_START] = pa.array(partials.starts)
     for name, values in partials.columns.items():
@@ -90,13 +93,14 @@ def _view_batch(partials: ViewPartials) -> pa.RecordBatch:
     return pa.record_batch(list(columns.values()), names=list(columns))
 
 
-def _partials(batch: pa.RecordBatch, periods: Sequence[Sequence[Any]]) -> ViewPartials:
+def _partials(views: tuple[str, ...], batch: pa.RecordBatch, periods: Sequence[Sequence[Any]]) -> ViewPartials:
     columns: Columns = {}
     for name in batch.schema.names:
-        if name not in (_KEY, _START):
+        if name not in (_KEY, _VIEW, _START):
             columns[name] = _numpy(batch.column(name))
+    of = batch.column(_VIEW).to_numpy() if _VIEW in batch.schema.names else np.zeros(batch.num_rows, np.int32)
     starts = batch.column(_START).to_numpy() if _START in batch.schema.names else None
-    return ViewPartials(batch.column(_KEY), starts, columns, tuple(PeriodEntry(*each) for each in periods))
+    return ViewPartials(views, of, batch.column(_KEY), starts, columns, tuple(PeriodEntry(*each) for each in periods))
 
 
 def _numpy(column: pa.Array) -> np.ndarray[Any, Any]:

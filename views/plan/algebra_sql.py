@@ -3,15 +3,20 @@
 Each node becomes a sub-query with the implicit columns sn, chronon, pos (and the start of the period, where a shared
 calendar gave one) before its own. `pos` is a number while tuples come from one chronicle, and a list of numbers, which
 SQL orders as Python does tuples, once operators put several together.
+
+Views that differ in constants only are compiled together: their base chronicles are paired with the table of their
+constants, so that a tuple is there once for each view that wants it, and every operator works within one sequence
+number of one view.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import assert_never
 
-from chronicle.expressions import Expression, to_duckdb
+from chronicle.expressions import Expression
 from chronicle.types import Kind
 from views.aggregates import monoid_of
 from views.algebra import (
@@ -26,7 +31,24 @@ from views.algebra import (
     SnJoin,
     Union,
 )
-from views.plan.steps import CHRONON, POS, RANK, SN, START, VALID_FROM, VALID_TO, Finish, Lookup, Scan, Step, quoted
+from views.plan.steps import (
+    CHRONON,
+    POS,
+    RANK,
+    SN,
+    START,
+    VALID_FROM,
+    VALID_TO,
+    VIEW,
+    Finish,
+    Lookup,
+    Scan,
+    Step,
+    quoted,
+)
+
+Write = Callable[[Expression], str]
+"""Expressions as SQL; a constant in which views differ becomes a column of their table of constants."""
 
 NATIVE = frozenset({"count", "min", "max", "bool_and", "bool_or", "first", "last"})
 """Aggregates whose SQL result is the contract's, whatever the argument."""
@@ -39,30 +61,49 @@ def chronicle_table(name: str) -> str:
     return f"chronicle {name}"
 
 
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """A table with a row for each of the views that are compiled together: its place among them, and its constants."""
+
+    table: str
+    columns: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class AlgebraCompiler:
-    """Compiles the tree of one view, collecting the steps that must run before its SQL can.
+    """Compiles the tree of one view, or of several that differ in `constants`, collecting the steps that must run
+    before its SQL can.
 
     `period` is the column of the base tables that holds the view's period start, None where it has none.
     """
 
-    view: str
+    write: Write
     period: str | None
     compound: bool
+    constants: Constants | None = None
     steps: list[Step] = field(default_factory=list)
 
     @property
     def implicit(self) -> tuple[str, ...]:
-        return (SN, CHRONON, POS) if self.period is None else (SN, CHRONON, POS, START)
+        started = (SN, CHRONON, POS) if self.period is None else (SN, CHRONON, POS, START)
+        return started if self.constants is None else (*started, VIEW, *self.constants.columns)
+
+    @property
+    def within(self) -> tuple[str, ...]:
+        """What no operator of the chronicle algebra ever leaves: one sequence number, of one view."""
+        return (SN,) if self.constants is None else (SN, VIEW)
+
+    def _same_append(self) -> str:
+        return " AND ".join(f"l.{quoted(name)} = r.{quoted(name)}" for name in self.within)
 
     def sql(self, node: Node) -> str:
         match node:
             case Chronicle():
                 return self._base(node)
             case Select(source, predicate):
-                return f"SELECT * FROM ({self.sql(source)}) WHERE {to_duckdb(predicate)}"
+                return f"SELECT * FROM ({self.sql(source)}) WHERE {self.write(predicate)}"
             case Project(source, columns):
-                computed = [f"{to_duckdb(expression)} AS {quoted(name)}" for name, expression in columns]
+                computed = [f"{self.write(expression)} AS {quoted(name)}" for name, expression in columns]
                 return f"SELECT {_listed(self.implicit, computed)} FROM ({self.sql(source)})"
             case SnJoin():
                 return self._sn_join(node)
@@ -78,14 +119,15 @@ class AlgebraCompiler:
                 return self._scan_join(node)
         assert_never(node)
 
-    def _table(self) -> str:
-        return f"{self.view} {len(self.steps)}"
-
     def _base(self, node: Chronicle) -> str:
         place = f"[{quoted(POS)}] AS {quoted(POS)}" if self.compound else quoted(POS)
         start = () if self.period is None else (f"{quoted(self.period)} AS {quoted(START)}",)
         columns = [quoted(name) for name in node.schema.names]
-        return f"SELECT {', '.join((SN, CHRONON, place, *start, *columns))} FROM {quoted(chronicle_table(node.name))}"
+        tables = [quoted(chronicle_table(node.name))]
+        if self.constants is not None:  # a selection above turns the product into a join by the constants
+            start = (*start, *map(quoted, (VIEW, *self.constants.columns)))
+            tables.append(quoted(self.constants.table))
+        return f"SELECT {', '.join((SN, CHRONON, place, *start, *columns))} FROM {', '.join(tables)}"
 
     def _sn_join(self, node: SnJoin) -> str:
         kept = [f"l.{quoted(name)}" for name in self.implicit if name != POS]
@@ -94,7 +136,7 @@ class AlgebraCompiler:
         place = f"list_concat(l.{quoted(POS)}, r.{quoted(POS)}) AS {quoted(POS)}"
         return (
             f"SELECT {', '.join((*kept, place, *left, *right))} "
-            f"FROM ({self.sql(node.left)}) l JOIN ({self.sql(node.right)}) r ON l.sn = r.sn"
+            f"FROM ({self.sql(node.left)}) l JOIN ({self.sql(node.right)}) r ON {self._same_append()}"
         )
 
     def _union(self, node: Union) -> str:
@@ -111,24 +153,26 @@ class AlgebraCompiler:
     def _first_of_equals(self, source: str, names: Sequence[str]) -> str:
         """One of equal tuples of an append, the first by pos; grouping finds nulls equal, as the contract does."""
         columns = [quoted(name) for name in names]
-        return f"SELECT {_listed(self._least(), columns)} FROM ({source}) GROUP BY {_listed((SN,), columns)}"
+        return f"SELECT {_listed(self._least(), columns)} FROM ({source}) GROUP BY {_listed(self.within, columns)}"
 
     def _least(self) -> list[str]:
         """The implicit columns of a group within one append: all but pos are functions of sn."""
-        rest = [f"any_value({quoted(name)}) AS {quoted(name)}" for name in self.implicit if name not in (SN, POS)]
-        return [SN, *rest, f"min({quoted(POS)}) AS {quoted(POS)}"]
+        whole = (*self.within, POS)
+        rest = [f"any_value({quoted(name)}) AS {quoted(name)}" for name in self.implicit if name not in whole]
+        return [*self.within, *rest, f"min({quoted(POS)}) AS {quoted(POS)}"]
 
     def _difference(self, node: Difference) -> str:
         pairs = list(zip(node.left.schema.names, node.right.schema.names, strict=True))
-        same = " AND ".join(["l.sn = r.sn", *(f"l.{quoted(a)} IS NOT DISTINCT FROM r.{quoted(b)}" for a, b in pairs)])
+        equal = (f"l.{quoted(a)} IS NOT DISTINCT FROM r.{quoted(b)}" for a, b in pairs)
+        same = " AND ".join([self._same_append(), *equal])
         left, right = self.sql(node.left), self.sql(node.right)
         columns = [f"l.{quoted(name)}" for name in (*self.implicit, *node.schema.names)]
         if node.distinct:
             firsts = self._first_of_equals(left, node.schema.names)
             return f"SELECT {', '.join(columns)} FROM ({firsts}) l ANTI JOIN ({right}) r ON {same}"
-        equals = ", ".join(quoted(name) for name in (SN, *node.schema.names))
+        equals = ", ".join(quoted(name) for name in (*self.within, *node.schema.names))
         numbered = f'SELECT *, row_number() OVER (PARTITION BY {equals} ORDER BY {quoted(POS)}) AS "@nth" FROM ({left})'
-        taken = ", ".join(quoted(name) for name in (SN, *node.right.schema.names))
+        taken = ", ".join(quoted(name) for name in (*self.within, *node.right.schema.names))
         counted = f'SELECT {taken}, count(*) AS "@taken" FROM ({right}) GROUP BY {taken}'
         return (
             f"SELECT {', '.join(columns)} FROM ({numbered}) l LEFT JOIN ({counted}) r ON {same} "
@@ -136,24 +180,28 @@ class AlgebraCompiler:
         )
 
     def _group_by_sn(self, node: GroupBySn) -> str:
-        keys = [f"{to_duckdb(expression)} AS {quoted(name)}" for name, expression in node.keys]
-        grouping = _listed((SN,), [to_duckdb(expression) for _, expression in node.keys])
+        keys = [f"{self.write(expression)} AS {quoted(name)}" for name, expression in node.keys]
+        grouping = _listed(self.within, [self.write(expression) for _, expression in node.keys])
         source = self.sql(node.input)
-        if all(native_sql(aggregate) for aggregate in node.aggregates):
-            values = [f"{native_sql(aggregate)} AS {quoted(aggregate.name)}" for aggregate in node.aggregates]
+        finished = [(aggregate.name, native_sql(aggregate, self.write)) for aggregate in node.aggregates]
+        if all(value for _, value in finished):
+            values = [f"{value} AS {quoted(name)}" for name, value in finished]
             return f"SELECT {_listed(self._least(), [*keys, *values])} FROM ({source}) GROUP BY {grouping}"
-        parts = partial_columns(node.aggregates)
+        parts = partial_columns(node.aggregates, self.write)
         sql = f"SELECT {_listed(self._least(), [*keys, *parts])} FROM ({source}) GROUP BY {grouping}"
         kept = (*self.implicit, *(name for name, _ in node.keys))
-        self.steps.append(Finish(self._table(), sql, kept, node.aggregates))
+        table = _made(sql)
+        self.steps.append(Finish(table, sql, kept, node.aggregates))
         columns = [quoted(name) for name in node.schema.names]
-        return f"SELECT {_listed(self.implicit, columns)} FROM {quoted(self.steps[-1].table)}"
+        return f"SELECT {_listed(self.implicit, columns)} FROM {quoted(table)}"
 
     def _key_join(self, node: RelationJoin) -> str:
         bound, names = self._bound(node)
         keys = ", ".join(names)
         present = " AND ".join(f"{name} IS NOT NULL" for name in names)
-        table = self._table()
+        wanted = f"SELECT DISTINCT {keys} FROM ({bound}) WHERE {present}"
+        table = _made(f"{node.relation} by {', '.join(name for name, _ in node.key)}: {wanted}")
+        whose = "0" if self.constants is None else quoted(VIEW)
         here = (
             f"FROM ({bound}) i LEFT JOIN {quoted(table)} v ON {_in_force(names)} WHERE v.{quoted(VALID_FROM)} IS NULL"
         )
@@ -161,18 +209,18 @@ class AlgebraCompiler:
             Lookup(
                 table,
                 node.relation,
-                f"SELECT DISTINCT {keys} FROM ({bound}) WHERE {present}",
+                wanted,
                 tuple(name for name, _ in node.key),
                 tuple(expression.type for _, expression in node.key),
                 any(expression.nullable for _, expression in node.key),
-                None if node.outer else f"SELECT count(*) {here}",
+                None if node.outer else f"SELECT {whose}, count(*) {here} GROUP BY 1",
             )
         )
         return self._joined(node, bound, table, [_in_force(names)], f"i.{quoted(POS)}")
 
     def _scan_join(self, node: RelationJoin) -> str:
         bound, names = self._bound(node)
-        table = self._table()
+        table = f"all of {node.relation}"
         self.steps.append(Scan(table, node.relation))
         equal = [
             f"i.{name} = v.{quoted(f'{node.alias}.{column}')}"
@@ -188,7 +236,7 @@ class AlgebraCompiler:
         if not node.key:
             return source, []
         names = [quoted(f"@key{place}") for place in range(len(node.key))]
-        values = [f"{to_duckdb(e)} AS {name}" for (_, e), name in zip(node.key, names, strict=True)]
+        values = [f"{self.write(e)} AS {name}" for (_, e), name in zip(node.key, names, strict=True)]
         return f"SELECT *, {', '.join(values)} FROM ({source})", names
 
     def _joined(self, node: RelationJoin, bound: str, table: str, conditions: list[str], place: str) -> str:
@@ -197,7 +245,7 @@ class AlgebraCompiler:
         )
         versions = f"SELECT * {f', {renamed}' if renamed else ''} FROM {quoted(table)}"
         if node.residual is not None:
-            conditions = [*conditions, f"({to_duckdb(node.residual)})"]
+            conditions = [*conditions, f"({self.write(node.residual)})"]
         kept = [f"i.{quoted(name)}" for name in self.implicit if name != POS]
         own = [f"i.{quoted(name)}" for name in node.input.schema.names]
         joined = [f"v.{quoted(f'{node.alias}.{column.name}')}" for column in node.columns]
@@ -205,6 +253,11 @@ class AlgebraCompiler:
             f"SELECT {', '.join((*kept, f'{place} AS {quoted(POS)}', *own, *joined))} FROM ({bound}) i "
             f"{'LEFT ' if node.outer else ''}JOIN ({versions}) v ON {' AND '.join(conditions)}"
         )
+
+
+def _made(content: str) -> str:
+    """The name of a step's table, by what makes it: equal steps are one, whichever view they belong to."""
+    return f"made {blake2b(content.encode(), digest_size=8).hexdigest()}"
 
 
 def _columns_of_join(node: RelationJoin) -> list[str]:
@@ -243,18 +296,17 @@ def is_compound(node: Node) -> bool:
     assert_never(node)
 
 
-def native_sql(aggregate: Aggregate) -> str | None:
+def native_sql(aggregate: Aggregate, write: Write) -> str | None:
     """The aggregate's final value in SQL; None where only its monoid finishes it exactly."""
-    where = f" FILTER (WHERE {to_duckdb(aggregate.filter)})" if aggregate.filter is not None else ""
+    condition = write(aggregate.filter) if aggregate.filter is not None else None
+    where = f" FILTER (WHERE {condition})" if condition is not None else ""
     if not aggregate.arguments:
         return f"count(*){where}"
     argument: Expression = aggregate.arguments[0]
-    value = to_duckdb(argument)
+    value = write(argument)
     match aggregate.function:
         case "first" | "last":
-            present = f"{value} IS NOT NULL" + (
-                f" AND ({to_duckdb(aggregate.filter)})" if aggregate.filter is not None else ""
-            )
+            present = f"{value} IS NOT NULL" + (f" AND ({condition})" if condition is not None else "")
             pick = "arg_min" if aggregate.function == "first" else "arg_max"
             return f"{pick}({value}, row({', '.join(_ORDER)})) FILTER (WHERE {present})"
         case "sum" if argument.type.kind is Kind.INT64:
@@ -267,12 +319,12 @@ def native_sql(aggregate: Aggregate) -> str | None:
             return None
 
 
-def partial_columns(aggregates: Sequence[Aggregate]) -> list[str]:
+def partial_columns(aggregates: Sequence[Aggregate], write: Write) -> list[str]:
     """The partial state of each aggregate, as `name.part` columns of a GROUP BY."""
     columns: list[str] = []
     for aggregate in aggregates:
-        arguments = [to_duckdb(argument) for argument in aggregate.arguments]
-        where = to_duckdb(aggregate.filter) if aggregate.filter is not None else None
+        arguments = [write(argument) for argument in aggregate.arguments]
+        where = write(aggregate.filter) if aggregate.filter is not None else None
         parts = monoid_of(aggregate).partial_sql(arguments, where, _ORDER)
         columns += [f"{sql} AS {quoted(f'{aggregate.name}.{part}')}" for part, sql in parts.items()]
     return columns

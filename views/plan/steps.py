@@ -14,6 +14,9 @@ from views.algebra import Aggregate
 SN, CHRONON, POS, START = "sn", "chronon", "pos", "@start"
 """The implicit columns as the map names them. START is that of the tuple's period or pane, null where it has none."""
 
+VIEW = "@view"
+"""Where several views are mapped together: the place of the tuple's view among them."""
+
 END = "@end"
 """Of a keyed calendar, beside START: each key has its own period, so that a row carries its end."""
 
@@ -29,9 +32,9 @@ def quoted(name: str) -> str:
 class Lookup:
     """The versions of the keys that the epoch's tuples ask for, one seek each: O(log |R|) a tuple.
 
-    `keys_sql` selects the distinct keys; `unmatched_sql` counts the tuples without a version in force, and is run only
-    where there may be some: a key can be null, or has a time without a version (None for an outer join, which keeps
-    them).
+    `keys_sql` selects the distinct keys; `unmatched_sql` counts the tuples without a version in force by the place of
+    their view, and is run only where there may be some: a key can be null, or has a time without a version (None for an
+    outer join, which keeps them).
     """
 
     table: str

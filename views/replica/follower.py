@@ -192,8 +192,7 @@ class Follower:
             environment(self.index / "shards" / f"{shard:02d}", create=True, map_size=self.map_size)
         if held != meta:
             write_meta(self.index, meta)
-        names = meta.views.keys()
-        self._plan = replace(self.plan, views=tuple(view for view in self.plan.views if view.name in names))
+        self._plan = self.plan.only(meta.views.keys())
         return State.open(self.index, self._plan.view_layouts, self.plan.relation_layouts, self.map_size)
 
 

@@ -20,7 +20,7 @@ from views.state.versions import DELETED, FROM, INDEX, SN
 ROWS = 50_000
 """Rows that one part holds at most, so that no shard has to be in memory as a whole."""
 
-_EMPTY = SlotResult(0, 0, None, {}, {}, (), {}, {})
+_EMPTY = SlotResult(0, 0, None, {}, {}, (), (), {})
 
 
 def parts_of(snapshot: Snapshot, registry: Registry) -> Iterator[SlotResult]:
@@ -30,7 +30,7 @@ def parts_of(snapshot: Snapshot, registry: Registry) -> Iterator[SlotResult]:
             yield replace(_EMPTY, changes={name: _changes(relation, versions)})
     for name, (_, view) in registry.views.items():
         for partials in _partials(snapshot, name, view):
-            yield replace(_EMPTY, partials={name: partials})
+            yield replace(_EMPTY, partials=(partials,))
     refused = snapshot.quarantine()
     while some := tuple(islice(refused, ROWS)):
         yield replace(_EMPTY, quarantine=some)
@@ -43,6 +43,8 @@ def _partials(snapshot: Snapshot, name: str, view: ViewLayout) -> Iterator[ViewP
         starts, keys, values = zip(*some, strict=True)
         there = set(starts)
         yield ViewPartials(
+            (name,),
+            np.zeros(len(keys), np.int32),
             pa.array(keys, pa.binary()),
             None if starts[0] == NO_PERIOD else np.array(starts, dtype=np.int64),
             view.row.unpack(values),
@@ -68,8 +70,8 @@ def apply(transaction: ShardTransaction, parts: Iterable[SlotResult]) -> None:
             transaction.put_versions(
                 relation, changes.keys.to_pylist(), changes.valid_from, changes.sns, changes.deleted, changes.rows
             )
-        for view, partials in part.partials.items():
-            transaction.merge(view, partials.keys, partials.columns, partials.starts, partials.periods)
+        for partials in part.partials:
+            partials.merge_into(transaction)
         transaction.quarantine(part.quarantine)
 
 
@@ -78,11 +80,9 @@ def known_part(
 ) -> SlotResult:
     """What of a part concerns these views and relations; refusals of `quarantine_of`, where that is more."""
     refusing = views if quarantine_of is None else quarantine_of
-    if part.partials.keys() <= set(views) and part.changes.keys() <= set(relations) and not part.quarantine:
-        return part
     return replace(
         part,
-        partials={name: each for name, each in part.partials.items() if name in views},
+        partials=tuple(known for each in part.partials if (known := each.only(views)) is not None),
         changes={name: each for name, each in part.changes.items() if name in relations},
         quarantine=tuple(each for each in part.quarantine if each.view is None or each.view in refusing),
     )
@@ -90,7 +90,8 @@ def known_part(
 
 def unknown_part(part: SlotResult, views: Collection[str], relations: Collection[str]) -> SlotResult | None:
     """The rest, which travels on unread; None where there is none."""
-    partials = {name: each for name, each in part.partials.items() if name not in views}
+    foreign = {view for each in part.partials for view in each.views if view not in views}
+    partials = tuple(unknown for each in part.partials if (unknown := each.only(foreign)) is not None)
     changes = {name: each for name, each in part.changes.items() if name not in relations}
     quarantine = tuple(each for each in part.quarantine if each.view is not None and each.view not in views)
     if not partials and not changes and not quarantine:

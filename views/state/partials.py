@@ -20,32 +20,33 @@ _SIGN64 = np.uint64(1 << 63)
 
 @dataclass(frozen=True, slots=True)
 class Partials:
-    """`tails` holds the full group keys of the rows whose key was shortened, by position."""
+    """`rows` are the places of what was given, in the order of the stored keys: the first of each. `tails` holds the
+    full group keys of the rows whose key was shortened, by position."""
 
     keys: list[bytes]
-    starts: npt.NDArray[np.int64]
+    rows: npt.NDArray[np.int64]
     columns: Columns
     tails: Mapping[int, bytes]
 
 
 def sorted_partials(
     layout: ViewLayout,
-    view: int,
+    views: npt.NDArray[np.uint16],
     keys: pa.BinaryArray,
     starts: npt.NDArray[np.int64],
     columns: Mapping[str, npt.NDArray[Any]],
 ) -> Partials:
-    """Group keys and their state columns, in any order and with repeats, made ready for the fold."""
+    """Group keys and their state columns, in any order and with repeats, made ready for the fold; `views` are ids."""
     long = _long_keys(keys)
-    stored = _prefixed(view, starts, _shortened(keys, long) if long else keys)
-    order = pc.sort_indices(stored).to_numpy()
+    stored = _prefixed(views, starts, _shortened(keys, long) if long else keys)
+    order = pc.sort_indices(stored).to_numpy().astype(np.int64)
     listed: list[bytes] = stored.take(pa.array(order)).to_pylist()
     picked = {name: values[order] for name, values in columns.items()}
     unique, merged = _one_per_key(layout, listed, picked)
     kept = order if unique is None else order[unique]
     tails = {place: long[row] for place, row in enumerate(kept.tolist()) if row in long} if long else {}
     final = listed if unique is None else [listed[i] for i in unique.tolist()]
-    return Partials(final, starts[kept], merged, tails)
+    return Partials(final, kept, merged, tails)
 
 
 def _long_keys(keys: pa.BinaryArray) -> dict[int, bytes]:
@@ -63,11 +64,11 @@ def _shortened(keys: pa.BinaryArray, long: Mapping[int, bytes]) -> pa.BinaryArra
     return pa.array(listed, type=pa.binary())
 
 
-def _prefixed(view: int, starts: npt.NDArray[np.int64], keys: pa.BinaryArray) -> pa.BinaryArray:
+def _prefixed(views: npt.NDArray[np.uint16], starts: npt.NDArray[np.int64], keys: pa.BinaryArray) -> pa.BinaryArray:
     """`keys.row_prefix` before each key."""
     rows = len(starts)
     prefix = np.empty((rows, 10), dtype=np.uint8)
-    prefix[:, 0], prefix[:, 1] = view >> 8, view & 0xFF
+    prefix[:, :2] = views.astype(">u2").view(np.uint8).reshape(rows, 2)
     prefix[:, 2:] = (starts.view(np.uint64) ^ _SIGN64).astype(">u8").view(np.uint8).reshape(rows, 8)
     offsets = np.arange(0, 10 * (rows + 1), 10, dtype=np.int32)
     column = pa.Array.from_buffers(pa.binary(), rows, [None, pa.py_buffer(offsets), pa.py_buffer(prefix)])

@@ -5,7 +5,7 @@ How the fold kernel uses it, in the process that owns the shard for this task:
     state = State.open(directory)                      # cheap, cached per process
     def work(shard: ShardTransaction) -> None:         # may run twice: when the map had to grow
         shard.put_versions("customers", keys, valid_from, sns, deleted, rows)
-        shard.merge("usage", keys, columns, starts, periods)
+        shard.merge(["usage"], keys, columns, starts, periods)
         shard.quarantine(refused)                      # on shard LEDGER_SHARD only
         shard.expire("usage", expired, limit=50_000)
     state.shard(n).write(epoch, outcome, work)         # False: the shard has this epoch already, nothing was done
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import errno
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -79,37 +79,44 @@ class ShardTransaction:
 
     def merge(
         self,
-        view: str,
+        views: Sequence[str],
         keys: pa.BinaryArray,
         columns: Mapping[str, npt.NDArray[Any]],
         starts: Int64s | None = None,
         periods: Iterable[PeriodEntry] = (),
+        of: npt.NDArray[np.int32] | None = None,
     ) -> None:
-        """Folds partials into the rows of a view.
+        """Folds partials into the rows of a view, or of several that are laid out alike.
 
         `keys`: full group keys (`encode_keys`), in any order, repeats allowed. `columns`: the layout's state columns
-        (`state_column(aggregate, field)`; with a keyed calendar also PERIOD_END). `starts`: the period's
-        or pane's start of each row, None for a view without periods. `periods`: the periods or panes behind the
-        starts, for a calendar that all keys share.
+        (`state_column(aggregate, field)`; with a keyed calendar also PERIOD_END). `starts`: the period's or pane's
+        start of each row, None for views without periods. `periods`: the periods or panes behind the starts, for a
+        calendar that all keys share. `of`: each row's view by its place in `views`, None for the first.
         """
-        identity, layout = self._registry.views[view]
         rows = len(keys)
         if rows == 0:
             return
+        if of is None:
+            of = np.zeros(rows, dtype=np.int32)
+        layout = self._registry.views[views[0]][1]
+        identities = np.array([self._registry.views[view][0] for view in views], dtype=np.uint16)[of]
         if starts is None:
             starts = np.full(rows, NO_PERIOD, dtype=np.int64)
-        partials = sorted_partials(layout, identity, keys, starts, columns)
+        partials = sorted_partials(layout, identities, keys, starts, columns)
         get = self._cursor.get
         found = [get(key) for key in partials.keys]
         values, fresh = self._merged(layout, found, partials.columns)
         for place, full in partials.tails.items():
             values[place] += full
             if (old := found[place]) is not None and layout.row.tail(old) != full:
+                view = views[of[partials.rows[place]]]
                 raise ChronicleError(f"two keys of view {view} have the same 128-bit hash", "report this: it is a bug")
         self._cursor.putmulti(zip(partials.keys, values, strict=True))
-        self.added[identity] = self.added.get(identity, 0) + int(fresh.sum())
+        new = partials.rows[fresh]
+        for (identity,), count in _runs(identities[new]):
+            self.added[identity] = self.added.get(identity, 0) + count
         if layout.periods is Periods.SHARED:
-            self._count_periods(identity, partials.starts[fresh], periods)
+            self._count_periods(identities[new], starts[new], periods)
 
     @staticmethod
     def _merged(
@@ -129,10 +136,9 @@ class ShardTransaction:
             both[name][known] = values
         return layout.row.pack(both, len(found)), fresh
 
-    def _count_periods(self, view: int, starts: Int64s, periods: Iterable[PeriodEntry]) -> None:
-        counts = dict(zip(*(part.tolist() for part in np.unique(starts, return_counts=True)), strict=True))
+    def _count_periods(self, views: npt.NDArray[np.uint16], starts: Int64s, periods: Iterable[PeriodEntry]) -> None:
         entries = {entry.start: entry for entry in periods}
-        for start, rows in counts.items():
+        for (view, start), rows in _runs(views, starts):
             key = row_prefix(view, start)
             held = self._txn.get(key, db=self._db.periods)
             if held is None:
@@ -329,6 +335,17 @@ class Shard:
             transaction.put(STANDING, encode_standing(Standing(epoch, now, outcome.slots)), db=control)
             transaction.put(SUPERSEDED, encode_superseded(shard.superseded), db=control)
         return True
+
+
+def _runs(*columns: npt.NDArray[Any]) -> Iterator[tuple[tuple[int, ...], int]]:
+    """The values of rows that follow each other and are equal, and how many rows; sorted columns have a run a value."""
+    rows = len(columns[0])
+    if rows == 0:
+        return
+    begins = np.concatenate(([0], 1 + np.flatnonzero(np.any([c[1:] != c[:-1] for c in columns], axis=0))))
+    counts = np.diff(np.concatenate((begins, [rows])))
+    for *values, count in zip(*(column[begins].tolist() for column in columns), counts.tolist(), strict=True):
+        yield tuple(values), count
 
 
 def _explained(error: lmdb.Error, shard: Shard) -> ChronicleError:

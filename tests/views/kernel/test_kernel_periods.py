@@ -21,7 +21,7 @@ from views.check import check
 from views.checked import CheckedView, PeriodRule
 from views.kernel.admission import NO_CLOCK
 from views.kernel.periods import Booking, book_keyed, book_shared, calendars_of, entries
-from views.plan import plan_view
+from views.plan.programs import Planned, program_of
 from views.reference.admission import Database
 from views.reference.algebra import Tuple
 from views.reference.periods import Late, book, calendar_of
@@ -111,7 +111,7 @@ def test_the_directory_has_the_end_of_every_booked_start(calendar: str) -> None:
 @given(seed=st.integers(0, 1 << 32), grace=st.sampled_from(GRACES), late=st.sampled_from(["reject", "next"]))
 def test_a_calendar_per_key_books_as_the_reference_does(calendar: str, seed: int, grace: str | None, late: str) -> None:
     draw, view = random.Random(seed), _view(calendar, grace, late)
-    rule, keyed = _rule(view), plan_view(view).keyed
+    rule, keyed = _rule(view), program_of(Planned(view, (), None)).keyed
     assert keyed is not None
     history = version_rows(draw, draw.choice([0, 1, 3, 12]))
     relation = Relation(("number",), corrects=False)

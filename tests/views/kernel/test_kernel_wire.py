@@ -37,7 +37,10 @@ def _partials(draw: st.DrawFn) -> ViewPartials:
         "kinds.sketch": sketches,
     }
     periods = st.builds(PeriodEntry, _instants, _instants, st.integers(-9, 9), st.text(max_size=8))
-    return ViewPartials(keys, draw(st.none() | st.just(starts)), columns, tuple(draw(st.lists(periods, max_size=2))))
+    names = draw(st.lists(st.text(max_size=5), min_size=1, max_size=3, unique=True).map(tuple))
+    of = np.array(draw(st.lists(st.integers(0, len(names) - 1), min_size=rows, max_size=rows)), np.int32)
+    entries = tuple(draw(st.lists(periods, max_size=2)))
+    return ViewPartials(names, of, keys, draw(st.none() | st.just(starts)), columns, entries)
 
 
 @st.composite
@@ -73,7 +76,7 @@ _results = st.builds(
     _counts,
     _counts,
     st.lists(_quarantined, max_size=3).map(tuple),
-    st.dictionaries(st.text(max_size=5), _partials(), max_size=2),
+    st.lists(_partials(), max_size=2).map(tuple),
     st.dictionaries(st.text(max_size=5), _changes(), max_size=2),
 )
 
@@ -83,8 +86,9 @@ def _plain(result: SlotResult) -> dict[str, Any]:
     return {
         "ledger": (result.slot, result.next_offset, result.clock, dict(result.fates), dict(result.counters)),
         "quarantine": result.quarantine,
-        "partials": {
-            name: (
+        "partials": [
+            (
+                [each.views[view] for view in each.of.tolist()],
                 each.keys.to_pylist(),
                 None if each.starts is None else each.starts.tolist(),
                 {
@@ -93,8 +97,8 @@ def _plain(result: SlotResult) -> dict[str, Any]:
                 },
                 each.periods,
             )
-            for name, each in result.partials.items()
-        },
+            for each in result.partials
+        ],
         "changes": {
             name: (
                 each.keys.to_pylist(),

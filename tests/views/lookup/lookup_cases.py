@@ -165,13 +165,13 @@ class Calls:
             for part, values in columns_of_state(monoid.fields, states).items():
                 columns[state_column(name, part)] = values
         if view.period is None:
-            shard.merge(view.name, keys, columns)
+            shard.merge([view.name], keys, columns)
             return
         panes = [calendar.pane_at(call["at"]) for call, calendar in kept]
         starts = np.array([pane.start for pane in panes], dtype=np.int64)
         if view.period.keyed_by is not None:
             columns[PERIOD_END] = np.array([pane.end for pane in panes], dtype=np.int64)
-        shard.merge(view.name, keys, columns, starts, [PeriodEntry(pane.start, pane.end) for pane in panes])
+        shard.merge([view.name], keys, columns, starts, [PeriodEntry(pane.start, pane.end) for pane in panes])
 
     def _calendar(self, view: CheckedView, call: dict[str, object]) -> Calendar | str | None:
         if view.period is None:

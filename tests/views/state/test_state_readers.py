@@ -24,7 +24,7 @@ def write_epoch(state: State, epoch: int) -> None:
     state.shard(0).write(
         epoch,
         outcome(epoch, epoch, {"applied": len(KEYS)}),
-        lambda shard: shard.merge("totals", keys_of(KEYS), columns_of([epoch] * len(KEYS))),
+        lambda shard: shard.merge(["totals"], keys_of(KEYS), columns_of([epoch] * len(KEYS))),
     )
 
 

@@ -15,7 +15,7 @@ from views.state import PERIOD_END, Quarantined, ShardTransaction, State
 
 
 def _count(names: list[str], seconds: list[int]):
-    return lambda shard: shard.merge("totals", keys_of(names), columns_of(seconds))
+    return lambda shard: shard.merge(["totals"], keys_of(names), columns_of(seconds))
 
 
 def _totals(state: State, name: str) -> tuple[int, ...] | None:
@@ -41,7 +41,7 @@ def test_nothing_of_an_epoch_that_fails_is_kept(tmp_path: Path) -> None:
     state = prepare(tmp_path)
 
     def work(shard: ShardTransaction) -> None:
-        shard.merge("totals", keys_of(["a"]), columns_of([5]))
+        shard.merge(["totals"], keys_of(["a"]), columns_of([5]))
         raise RuntimeError("the kernel died")
 
     with pytest.raises(RuntimeError):
@@ -100,7 +100,7 @@ def _month_by_month(state: State, starts: list[int]) -> None:
     def work(shard: ShardTransaction) -> None:
         names = [f"c{n}" for n in range(len(starts))]
         entries = [month(start) for start in sorted(set(starts))]
-        shard.merge("monthly", keys_of(names), columns_of([1] * len(starts)), np.array(starts), entries)
+        shard.merge(["monthly"], keys_of(names), columns_of([1] * len(starts)), np.array(starts), entries)
 
     state.shard(0).write(1, outcome(1, 10), work)
 
@@ -144,7 +144,7 @@ def test_keyed_periods_carry_their_own_end_and_expire_by_it(tmp_path: Path) -> N
     def work(shard: ShardTransaction) -> None:
         columns = columns_of([1, 2, 3])
         columns[PERIOD_END] = np.array([50, 70, 170])
-        shard.merge("cycles", keys_of(["a", "b", "b"]), columns, np.array([-50, -30, 70]))
+        shard.merge(["cycles"], keys_of(["a", "b", "b"]), columns, np.array([-50, -30, 70]))
 
     state.shard(0).write(1, outcome(1, 10), work)
     state.shard(0).write(2, outcome(2, 60), lambda shard: shard.expire("cycles", lambda start, end: end <= 60, 9))

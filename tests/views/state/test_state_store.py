@@ -60,7 +60,7 @@ def test_a_state_that_is_prepared_again_is_the_same_state(tmp_path: Path) -> Non
 
 def test_a_new_view_gets_a_new_id_and_says_since_when(tmp_path: Path) -> None:
     state = State.prepare(tmp_path, "telecom", [TOTALS], [], shards=1, tzdata="x", topics={"journal": 1})
-    state.shard(0).write(1, outcome(7, 10), lambda s: s.merge("totals", keys_of(["a"]), columns_of([1])))
+    state.shard(0).write(1, outcome(7, 10), lambda s: s.merge(["totals"], keys_of(["a"]), columns_of([1])))
     wider = State.prepare(tmp_path, "telecom", [MONTHLY], [CUSTOMERS], shards=1, tzdata="x", topics={"journal": 1})
     assert {name: r.id for name, r in wider.meta.views.items()} == {"monthly": 2}
     assert wider.meta.relations["customers"].id == 3
@@ -71,7 +71,7 @@ def test_a_new_view_gets_a_new_id_and_says_since_when(tmp_path: Path) -> None:
 def test_a_view_that_comes_back_begins_anew_because_it_has_missed_appends(tmp_path: Path) -> None:
     topics = {"journal": 1}
     state = State.prepare(tmp_path, "telecom", [TOTALS], [], shards=1, tzdata="x", topics=topics)
-    state.shard(0).write(1, outcome(7, 10), lambda s: s.merge("totals", keys_of(["a"]), columns_of([1])))
+    state.shard(0).write(1, outcome(7, 10), lambda s: s.merge(["totals"], keys_of(["a"]), columns_of([1])))
     State.prepare(tmp_path, "telecom", [], [], shards=1, tzdata="x", topics=topics)
     again = State.prepare(tmp_path, "telecom", [TOTALS], [], shards=1, tzdata="x", topics=topics)
     assert (again.meta.views["totals"].id, again.meta.views["totals"].since) == (2, {"0": 7})
@@ -81,7 +81,7 @@ def test_rows_without_their_meta_are_not_taken_for_a_new_state(tmp_path: Path) -
     state = State.prepare(tmp_path, "telecom", [TOTALS], [], shards=1, tzdata="x", topics={"journal": 1})
     (tmp_path / "meta.json").unlink()
     State.prepare(tmp_path, "telecom", [TOTALS], [], shards=1, tzdata="x", topics={"journal": 1})  # nothing in it yet
-    state.shard(0).write(1, outcome(7, 10), lambda s: s.merge("totals", keys_of(["a"]), columns_of([1])))
+    state.shard(0).write(1, outcome(7, 10), lambda s: s.merge(["totals"], keys_of(["a"]), columns_of([1])))
     (tmp_path / "meta.json").unlink()
     with pytest.raises(ChronicleError, match=r"has rows, and its meta\.json is gone"):
         State.prepare(tmp_path, "telecom", [TOTALS], [], shards=1, tzdata="x", topics={"journal": 1})
