@@ -98,7 +98,7 @@ class _Builder:
         return join(clause, condition, self.report, split_by_chronicle(query, clause))
 
     def summary(self, query: exp.Select, joined: Joined) -> Summary | None:
-        if query.find(exp.Window) is not None:
+        if self.report.findings and query.find(exp.Window) is not None:
             return None  # refused already; what its columns are without it is not known
         if query.args.get("group") is not None or any(has_call(item) for item in query.expressions):
             found = grouped(query, joined, self.report)
