@@ -16,21 +16,24 @@ EXCERPT = 100
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in a file something stands; line and column count from 1, and `source` is that line's text."""
+    """Where in a file something stands; line and column count from 1.
+
+    `source` is that line's text; of a long line, only what stands around the place, after `cut` characters."""
 
     file: str
     line: int
     column: int
     source: str = ""
+    cut: int = 0
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
 
     def caret(self) -> str:
         """The source line with a caret under the column; of a long line, what stands around it."""
-        at = min(self.column - 1, len(self.source))
+        at = min(self.column - 1 - self.cut, len(self.source))
         begin = 0 if at < EXCERPT else at - EXCERPT // 2
-        before = ("…" if begin else "") + self.source[begin:at]
+        before = ("…" if begin or self.cut else "") + self.source[begin:at]
         rest = self.source[at : at + EXCERPT]
         after = rest + ("…" if at + EXCERPT < len(self.source) else "")
         gutter = f"{self.line:>5} | "

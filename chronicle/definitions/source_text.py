@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from chronicle.errors import Fault, Place, UsageError
@@ -17,11 +17,13 @@ _LINE_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 
 _NOT_TEXT = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-_SECRET = re.compile(r"""(?i)((?:password|passwd|secret|credential|jaas|token|api.?key)[\w.-]*["']?\s*[:=]\s*)(\S.*)""")
-"""A value that no message shows, though its line is shown: the rest of the line after such a key."""
+_SECRET = re.compile(
+    r"""(?i)(?:password|passwd|secret|credential|jaas|token|api.?key)[\w.-]{0,40}["']?[^\S\r\n]*[:=][^\S\r\n]*(?=\S)"""
+)
+"""What stands before a value that no message shows, though its line is shown: the rest of the line is hidden."""
 
 _MORE = 200
-"""How much of a long line a place keeps on each side: a file may be one line of a megabyte."""
+"""How much of a long line a place keeps on each side: a file may be one line with a fault in every word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,8 @@ class SourceText:
     file: str
     text: str
     line_starts: tuple[int, ...]
+    _secrets: dict[int, int] = field(default_factory=dict, compare=False, repr=False)
+    """Where a line that was shown begins to be hidden, by the line's start."""
 
     @classmethod
     def of(cls, file: str, text: str) -> SourceText:
@@ -40,13 +44,18 @@ class SourceText:
         line = bisect_right(self.line_starts, index)
         start = self.line_starts[line - 1]
         end = self.line_starts[line] if line < len(self.line_starts) else len(self.text)
-        end = min(end, max(index, start) + _MORE)
-        shown = _SECRET.sub(_hidden, self.text[start:end].rstrip("\r\n\x85\u2028\u2029"))
-        return Place(self.file, line, index - start + 1, shown)
+        hidden = self._hidden_from(start, end)
+        cut = max(0, index - start - 2 * _MORE)
+        begin, end = start + cut, min(end, index + _MORE)
+        shown = self.text[begin:end].rstrip("\r\n\x85\u2028\u2029")
+        open_ = max(0, hidden - begin)
+        return Place(self.file, line, index - start + 1, shown[:open_] + "•" * len(shown[open_:]), cut)
 
-
-def _hidden(match: re.Match[str]) -> str:
-    return match[1] + "•" * len(match[2])
+    def _hidden_from(self, start: int, end: int) -> int:
+        if start not in self._secrets:
+            match = _SECRET.search(self.text, start, end)
+            self._secrets[start] = match.end() if match else end
+        return self._secrets[start]
 
 
 def read_source(path: Path, shown: str) -> SourceText | Fault:

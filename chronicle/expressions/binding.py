@@ -61,13 +61,13 @@ class Binder:
         if constructor is None:
             raise refuse(node)
         try:
-            return fold(constructor(self, node), offset_of(node))
+            return fold(constructor(self, node), node)
         except ValueError as error:
             code = ExpressionCode.TOO_MANY_DIGITS if "digits" in str(error) else ExpressionCode.WRONG_TYPE
             raise ExpressionError(code, str(error), offset=offset_of(node)) from None
 
     def condition(self, node: exp.Expr, what: str) -> Expression:
-        return coerce(self.bind(node), BOOL, f"{what} takes a", offset_of(node))
+        return coerce(self.bind(node), BOOL, f"{what} takes a", node)
 
 
 def _paren(binder: Binder, node: exp.Expr) -> Expression:
@@ -78,8 +78,12 @@ def _column(binder: Binder, node: exp.Expr) -> Expression:
     identifier, table = node.this, node.args.get("table")
     if not isinstance(identifier, exp.Identifier) or node.args.get("db"):
         raise refuse(node)
-    name = Name(identifier.name, table.name if table else None, bool(identifier.quoted), offset_of(node))
-    column = binder.scope.resolve(name)
+    name = Name(identifier.name, table.name if table else None, bool(identifier.quoted))
+    try:
+        column = binder.scope.resolve(name)
+    except ExpressionError as error:
+        error.offset = offset_of(node)
+        raise
     return ColumnRef(column.id, column.type, column.nullable)
 
 
@@ -109,23 +113,23 @@ def _negation(binder: Binder, node: exp.Expr) -> Expression:
     inner = node.this
     if isinstance(inner, exp.Literal) and not inner.is_string:
         return _number(inner, f"-{inner.name}")
-    return Negate(_numeric(binder.bind(inner), "-", offset_of(inner)))
+    return Negate(_numeric(binder.bind(inner), "-", inner))
 
 
-def _numeric(expression: Expression, what: str, offset: int | None) -> Expression:
+def _numeric(expression: Expression, what: str, at: exp.Expr) -> Expression:
     if is_null(expression):
         return expression if expression.type.is_numeric else Literal(None, INT64)
     if expression.type.is_numeric:
         return expression
     why = "arithmetic is of int64, double and decimal(p,s)"
     what = f"{what} takes numbers, not {expression.type}"
-    raise ExpressionError(ExpressionCode.WRONG_TYPE, what, why, "", offset)
+    raise ExpressionError(ExpressionCode.WRONG_TYPE, what, why, "", offset_of(at))
 
 
 def _arithmetic(binder: Binder, node: exp.Expr) -> Expression:
     operator = ARITHMETIC[type(node)]
-    left = _numeric(binder.bind(node.this), operator, offset_of(node.this))
-    right = _numeric(binder.bind(node.expression), operator, offset_of(node.expression))
+    left = _numeric(binder.bind(node.this), operator, node.this)
+    right = _numeric(binder.bind(node.expression), operator, node.expression)
     kinds = {expression.type.kind for expression in (left, right) if not is_null(expression)}
     if not kinds:
         return Literal(None, INT64)
@@ -151,14 +155,14 @@ def _aligned(operator: ArithmeticOperator, left: Expression, right: Expression) 
 
 
 def _comparison(binder: Binder, node: exp.Expr) -> Expression:
-    return compare(COMPARISONS[type(node)], binder.bind(node.this), binder.bind(node.expression), offset_of(node))
+    return compare(COMPARISONS[type(node)], binder.bind(node.this), binder.bind(node.expression), node)
 
 
-def compare(operator: ComparisonOperator, left: Expression, right: Expression, offset: int | None) -> Expression:
-    left, right = unify((left, right), f"{operator} cannot compare", offset)
+def compare(operator: ComparisonOperator, left: Expression, right: Expression, at: exp.Expr) -> Expression:
+    left, right = unify((left, right), f"{operator} cannot compare", at)
     if left.type != right.type:
         return Literal(None, BOOL)
-    return fold(Comparison(operator, left, right), offset)
+    return fold(Comparison(operator, left, right), at)
 
 
 def _junction(binder: Binder, node: exp.Expr) -> Expression:
@@ -185,13 +189,13 @@ def _in(binder: Binder, node: exp.Expr) -> Expression:
     if not node.expressions or any(node.args.get(other) for other in ("query", "unnest", "field")):
         raise refuse(node)
     bound = [binder.bind(part) for part in (node.this, *node.expressions)]
-    operand, *items = unify(bound, "'in' cannot compare", offset_of(node))
+    operand, *items = unify(bound, "'in' cannot compare", node)
     if is_null(operand):
         return Literal(None, BOOL)
     constants = tuple(item for item in items if isinstance(item, Literal))
     if len(constants) == len(items):
         return In(operand, constants)
-    equal = tuple(compare(ComparisonOperator.EQ, operand, item, offset_of(node)) for item in items)
+    equal = tuple(compare(ComparisonOperator.EQ, operand, item, node) for item in items)
     return bounded(equal[0] if len(equal) == 1 else Or(equal), node)
 
 
@@ -200,8 +204,8 @@ def _between(binder: Binder, node: exp.Expr) -> Expression:
         raise refuse(node)
     operand = binder.bind(node.this)
     low, high = binder.bind(node.args["low"]), binder.bind(node.args["high"])
-    above = compare(ComparisonOperator.GE, operand, low, offset_of(node))
-    below = compare(ComparisonOperator.LE, operand, high, offset_of(node))
+    above = compare(ComparisonOperator.GE, operand, low, node)
+    below = compare(ComparisonOperator.LE, operand, high, node)
     return bounded(And((above, below)), node)
 
 
@@ -215,10 +219,10 @@ def _like(binder: Binder, node: exp.Expr) -> Expression:
         if len(escape) != 1:
             what = "the escape of 'like' is one character"
             raise ExpressionError(ExpressionCode.WRONG_CONSTANT, what, offset=offset_of(node.expression))
-    operand = coerce(binder.bind(like.this), STRING, "'like' takes a", offset_of(like.this))
+    operand = coerce(binder.bind(like.this), STRING, "'like' takes a", like.this)
     pattern = _text_constant(like.expression, "the pattern of 'like'")
     like_tokens(pattern, escape)
-    found = fold(Like(operand, pattern, escape), offset_of(node))
+    found = fold(Like(operand, pattern, escape), node)
     return Not(found) if like.args.get("negate") else found
 
 
@@ -235,19 +239,19 @@ def _case(binder: Binder, node: exp.Expr) -> Expression:
     default = node.args.get("default")
     values = [binder.bind(branch.args["true"]) for branch in node.args["ifs"]]
     values.append(Literal(None, BOOL) if default is None else binder.bind(default))
-    *branches, otherwise = unify(values, "the branches of 'case' are", offset_of(node))
+    *branches, otherwise = unify(values, "the branches of 'case' are", node)
     return bounded(Case(tuple(zip(conditions, branches, strict=True)), otherwise), node)
 
 
 def _when(binder: Binder, subject: Expression | None, node: exp.Expr) -> Expression:
     if subject is None:
         return binder.condition(node, "'when'")
-    return compare(ComparisonOperator.EQ, subject, binder.bind(node), offset_of(node))
+    return compare(ComparisonOperator.EQ, subject, binder.bind(node), node)
 
 
 def _nullif(binder: Binder, node: exp.Expr) -> Expression:
     operand, other = binder.bind(node.this), binder.bind(node.expression)
-    equal = compare(ComparisonOperator.EQ, operand, other, offset_of(node))
+    equal = compare(ComparisonOperator.EQ, operand, other, node)
     return bounded(Case(((equal, Literal(None, operand.type)),), operand), node)
 
 

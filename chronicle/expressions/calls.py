@@ -47,7 +47,7 @@ def _wrong(node: exp.Expr, what: str, fix: str = "") -> ExpressionError:
 
 
 def _typed(binder: Binder, node: exp.Expr, key: str, type_: DataType) -> Expression:
-    return coerce(_argument(binder, node, key), type_, f"'{name_of(node)}' takes a", offset_of(node))
+    return coerce(_argument(binder, node, key), type_, f"'{name_of(node)}' takes a", node)
 
 
 def _number(binder: Binder, node: exp.Expr) -> Expression:
@@ -100,12 +100,12 @@ def _substr(binder: Binder, node: exp.Expr) -> Expression:
 
 def _concat(binder: Binder, node: exp.Expr) -> Expression:
     parts = [(part, binder.bind(part)) for part in node.expressions]
-    return Concat(tuple(coerce(bound, STRING, "'concat' takes a", offset_of(part)) for part, bound in parts))
+    return Concat(tuple(coerce(bound, STRING, "'concat' takes a", part) for part, bound in parts))
 
 
 def _several(binder: Binder, node: exp.Expr) -> tuple[Expression, ...]:
     bound = [binder.bind(part) for part in (node.this, *node.expressions)]
-    return unify(bound, f"'{name_of(node)}' cannot choose between", offset_of(node))
+    return unify(bound, f"'{name_of(node)}' cannot choose between", node)
 
 
 def _coalesce(binder: Binder, node: exp.Expr) -> Expression:
@@ -144,7 +144,7 @@ def _moment(binder: Binder, node: exp.Expr, written: exp.Expr) -> tuple[Expressi
         written, zone = written.this, written.args["zone"]
     operand = binder.bind(written)
     if isinstance(operand, Literal) and operand.type not in (TIMESTAMP, DATE):
-        operand = coerce(operand, TIMESTAMP, f"'{name_of(node)}' takes a", offset_of(written))
+        operand = coerce(operand, TIMESTAMP, f"'{name_of(node)}' takes a", written)
     return operand, "UTC" if zone is None else _zone(zone, operand.type)
 
 

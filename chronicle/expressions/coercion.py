@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
+from sqlglot import exp
+
 from chronicle.expressions.casting import cast_value
 from chronicle.expressions.errors import EvaluationError, ExpressionCode, ExpressionError
 from chronicle.expressions.leaves import Literal
 from chronicle.expressions.nodes import Cast, Expression
+from chronicle.expressions.parsing import offset_of
 from chronicle.expressions.precision import as_decimal, common_type
 from chronicle.types import DATE, DOUBLE, INT64, STRING, TIMESTAMP, DataType, Kind, decimal
 
@@ -41,23 +44,23 @@ def cast(expression: Expression, target: DataType, *, implicit: bool = False) ->
     return Cast(expression, target, implicit)
 
 
-def coerce(expression: Expression, target: DataType, what: str, offset: int | None) -> Expression:
-    """The expression as `target` where that needs no written cast; `what` says what asks for it."""
+def coerce(expression: Expression, target: DataType, what: str, at: exp.Expr) -> Expression:
+    """The expression as `target` where that needs no written cast; `what` says what asks for it, `at` where."""
     given = expression.type
     if given == target or is_null(expression) or _widens(given, target) or _is_moment(expression, target):
         try:
             return cast(expression, target, implicit=True)
         except EvaluationError as error:
-            raise ExpressionError(ExpressionCode.WRONG_CONSTANT, error.message, "", error.hint, offset) from None
+            raise ExpressionError(ExpressionCode.WRONG_CONSTANT, error.message, "", error.hint, offset_of(at)) from None
     fix = f"cast(... as {target})" if castable(given, target) else ""
-    raise ExpressionError(ExpressionCode.WRONG_TYPE, f"{what} {target}, not {given}", _TYPED, fix, offset)
+    raise ExpressionError(ExpressionCode.WRONG_TYPE, f"{what} {target}, not {given}", _TYPED, fix, offset_of(at))
 
 
 _TYPED = "every expression has one type, known before any append is read"
 
 
-def unify(expressions: Sequence[Expression], what: str, offset: int | None) -> tuple[Expression, ...]:
-    """All in the one type where they meet; `what` names the construct that puts them together."""
+def unify(expressions: Sequence[Expression], what: str, at: exp.Expr) -> tuple[Expression, ...]:
+    """All in the one type where they meet; `what` names the construct that puts them together, `at` is where."""
     typed = [expression for expression in expressions if not is_null(expression)]
     if not typed:
         return tuple(expressions)
@@ -65,8 +68,8 @@ def unify(expressions: Sequence[Expression], what: str, offset: int | None) -> t
     if target is None:
         types = " and ".join(dict.fromkeys(str(expression.type) for expression in typed))
         why = "values of these types do not meet in one type"
-        raise ExpressionError(ExpressionCode.WRONG_TYPE, f"{what} {types}", why, "cast one of them", offset)
-    return tuple(coerce(expression, target, what, offset) for expression in expressions)
+        raise ExpressionError(ExpressionCode.WRONG_TYPE, f"{what} {types}", why, "cast one of them", offset_of(at))
+    return tuple(coerce(expression, target, what, at) for expression in expressions)
 
 
 def _meeting_type(expressions: Sequence[Expression]) -> DataType | None:

@@ -6,6 +6,8 @@ makes all of them see the same tree.
 
 from __future__ import annotations
 
+from sqlglot import exp
+
 from chronicle.expressions.arithmetic import Abs, Arithmetic, Negate, Round
 from chronicle.expressions.conditions import And, Comparison, In, IsNull, Like, Not, Or
 from chronicle.expressions.errors import EvaluationError, ExpressionCode, ExpressionError
@@ -13,14 +15,15 @@ from chronicle.expressions.evaluator import evaluator
 from chronicle.expressions.functions import ChangeCase, Concat, DateTrunc, Extract, Length, Substr
 from chronicle.expressions.leaves import Literal
 from chronicle.expressions.nodes import Case, Cast, Coalesce, Expression, children
+from chronicle.expressions.parsing import offset_of
 from chronicle.types import BOOL
 
 
-def fold(expression: Expression, offset: int | None = None) -> Expression:
-    """The same meaning in its simplest form, given that the operands are folded already."""
+def fold(expression: Expression, at: exp.Expr) -> Expression:
+    """The same meaning in its simplest form, given that the operands are folded; `at` is where it is written."""
     operands = children(expression)
     if operands and all(isinstance(operand, Literal) for operand in operands):
-        return _computed(expression, offset)
+        return _computed(expression, at)
     match expression:
         case And() | Or():
             return _junction(expression)
@@ -52,12 +55,12 @@ def fold(expression: Expression, offset: int | None = None) -> Expression:
             return expression
 
 
-def _computed(expression: Expression, offset: int | None) -> Literal:
+def _computed(expression: Expression, at: exp.Expr) -> Literal:
     try:
         return Literal(evaluator(expression)({}), expression.type)
     except EvaluationError as error:
         why = "this has the same value for every row, and that value cannot be computed"
-        raise ExpressionError(ExpressionCode.CONSTANT_FAILS, error.message, why, error.hint, offset) from None
+        raise ExpressionError(ExpressionCode.CONSTANT_FAILS, error.message, why, error.hint, offset_of(at)) from None
 
 
 def _junction(expression: And | Or) -> Expression:

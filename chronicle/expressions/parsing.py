@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sqlglot
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -17,6 +17,7 @@ MAX_NESTING = 60
 MAX_DEPTH = 160
 """Of the syntax tree: a chain of AND, OR or + nests as deep as it is long."""
 
+_DIALECT = Dialect.get_or_raise(None)
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END})
 _PREFIXES = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE, TokenType.CASE})
@@ -24,14 +25,15 @@ _PREFIXES = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.
 
 def parse(text: str) -> exp.Expr:
     """The syntax tree of one expression; its leaves know their offsets in the text (`meta["start"]`)."""
-    _require_bounded(text)
+    tokens = _bounded_tokens(text)
     try:
-        tree = sqlglot.parse_one(text, into=exp.Expr)
+        trees = _DIALECT.parser().parse_into(exp.Expr, tokens, text)
     except SqlglotError as error:
         raise _syntax(error, text) from None
     except RecursionError:
         raise _too_large("the expression is nested too deeply", None) from None
-    if isinstance(tree, exp.Query | exp.Block | exp.Command):
+    tree = trees[0] if len(trees) == 1 else None
+    if tree is None or isinstance(tree, exp.Query | exp.Block | exp.Command):
         raise ExpressionError(ExpressionCode.SYNTAX, "one expression was expected here, not a statement", offset=0)
     if _depth_of(tree) > MAX_DEPTH:
         raise _too_large(f"the expression is nested deeper than {MAX_DEPTH} levels", None)
@@ -43,11 +45,11 @@ def offset_of(node: exp.Expr) -> int | None:
     return min((start for part in node.walk() if (start := part.meta.get("start")) is not None), default=None)
 
 
-def _require_bounded(text: str) -> None:
+def _bounded_tokens(text: str) -> list[Token]:
     if len(text) > MAX_CHARACTERS:
         raise _too_large(f"the expression has {len(text):,} characters; {MAX_CHARACTERS:,} at most", None)
     try:
-        tokens = list(sqlglot.tokenize(text))
+        tokens = list(_DIALECT.tokenize(text))
     except SqlglotError as error:
         raise _syntax(error, text) from None
     if not tokens:
@@ -56,6 +58,7 @@ def _require_bounded(text: str) -> None:
         raise _too_large(f"the expression has {len(tokens):,} words; {MAX_TOKENS:,} at most", None)
     if (deep := _too_nested(tokens)) is not None:
         raise _too_large(f"the expression is nested deeper than {MAX_NESTING} levels here", deep.start)
+    return tokens
 
 
 def _too_nested(tokens: list[Token]) -> Token | None:

@@ -34,7 +34,6 @@ class Name:
     text: str
     qualifier: str | None = None
     quoted: bool = False
-    offset: int | None = None
 
     def __str__(self) -> str:
         return self.text if self.qualifier is None else f"{self.qualifier}.{self.text}"
@@ -68,7 +67,6 @@ class Scope:
             f"'{name}' may mean {' or '.join(candidates)}",
             "a name stands for one column; several have this one",
             f"write {candidates[0]}",
-            name.offset,
         )
 
     def _unknown(self, name: Name) -> ExpressionError:
@@ -85,7 +83,7 @@ class Scope:
             what = f"there is no column '{name.text}'{did_you_mean(name.text, names)}"
             near = _nearest(name, names)
         why = "an expression names columns that are there at this place"
-        return ExpressionError(ExpressionCode.UNKNOWN_COLUMN, what, why, near, name.offset)
+        return ExpressionError(ExpressionCode.UNKNOWN_COLUMN, what, why, near)
 
 
 def _nearest(name: Name, candidates: list[str]) -> str:

@@ -1,13 +1,14 @@
 """The chronicle algebra, Definition 4.1: each operator maps chronicles to a chronicle, within one sequence number.
 
 Column names are flat and distinct within a node. A base chronicle's columns have their bare names; a scan under an
-alias, and a joined relation, contribute `alias.column`. `schema` is derived, integrity is checked in the constructor.
+alias, and a joined relation, contribute `alias.column`. In the constructor integrity is checked and `schema` derived:
+once, because trees are deep and every pass asks.
 Semantics are SQL's: bags, where `Union`/`Difference` with `distinct` are sets within one sequence number.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from chronicle.expressions import Expression, columns_of
@@ -20,6 +21,11 @@ IMPLICIT = (Column("sn", INT64), Column("chronon", TIMESTAMP))
 def require(condition: bool, message: str) -> None:
     if not condition:
         raise ValueError(message)
+
+
+def derive(node: object, schema: Schema) -> None:
+    """Completes a node that is being constructed."""
+    object.__setattr__(node, "schema", schema)
 
 
 def require_columns(expression: Expression, schema: Schema) -> None:
@@ -42,14 +48,12 @@ class Select:
 
     input: Node
     predicate: Expression
+    schema: Schema = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         require(self.predicate.type == BOOL, f"a predicate is a bool, not {self.predicate.type}")
         require_columns(self.predicate, self.input.schema)
-
-    @property
-    def schema(self) -> Schema:
-        return self.input.schema
+        derive(self, self.input.schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +62,12 @@ class Project:
 
     input: Node
     columns: tuple[tuple[str, Expression], ...]
+    schema: Schema = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for _, expression in self.columns:
             require_columns(expression, self.input.schema)
-
-    @property
-    def schema(self) -> Schema:
-        return Schema(tuple(Column(name, e.type, e.nullable) for name, e in self.columns))
+        derive(self, Schema(tuple(Column(name, e.type, e.nullable) for name, e in self.columns)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +76,12 @@ class SnJoin:
 
     left: Node
     right: Node
+    schema: Schema = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         both = set(self.left.schema.names) & set(self.right.schema.names)
         require(not both, f"both sides of a join have {', '.join(sorted(both))}")
-
-    @property
-    def schema(self) -> Schema:
-        return Schema(self.left.schema.columns + self.right.schema.columns)
+        derive(self, Schema(self.left.schema.columns + self.right.schema.columns))
 
 
 def _same_type(left: Schema, right: Schema, what: str) -> Schema:
@@ -103,13 +103,10 @@ class Union:
     left: Node
     right: Node
     distinct: bool = False
+    schema: Schema = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        _same_type(self.left.schema, self.right.schema, "a union")
-
-    @property
-    def schema(self) -> Schema:
-        return _same_type(self.left.schema, self.right.schema, "a union")
+        derive(self, _same_type(self.left.schema, self.right.schema, "a union"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +117,11 @@ class Difference:
     left: Node
     right: Node
     distinct: bool = True
+    schema: Schema = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         _same_type(self.left.schema, self.right.schema, "a difference")
-
-    @property
-    def schema(self) -> Schema:
-        return self.left.schema
+        derive(self, self.left.schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +147,11 @@ class GroupBySn:
     input: Node
     keys: tuple[tuple[str, Expression], ...]
     aggregates: tuple[Aggregate, ...]
+    schema: Schema = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         require_grouping(self.input.schema, self.keys, self.aggregates)
-
-    @property
-    def schema(self) -> Schema:
-        return grouped_schema(self.keys, self.aggregates)
+        derive(self, grouped_schema(self.keys, self.aggregates))
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,17 +173,15 @@ class RelationJoin:
     columns: tuple[Column, ...]
     residual: Expression | None = None
     outer: bool = False
+    schema: Schema = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for _, expression in self.key:
             require_columns(expression, self.input.schema)
+        joined = (Column(f"{self.alias}.{c.name}", c.type, c.nullable or self.outer) for c in self.columns)
+        derive(self, Schema((*self.input.schema.columns, *joined)))
         if self.residual is not None:
             require_columns(self.residual, self.schema)
-
-    @property
-    def schema(self) -> Schema:
-        joined = (Column(f"{self.alias}.{c.name}", c.type, c.nullable or self.outer) for c in self.columns)
-        return Schema((*self.input.schema.columns, *joined))
 
 
 def require_grouping(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chronicle.expressions import Expression
 from chronicle.types import Column, Schema
-from views.algebra.chronicles import Aggregate, Node, grouped_schema, require_columns, require_grouping
+from views.algebra.chronicles import Aggregate, Node, derive, grouped_schema, require_columns, require_grouping
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,13 +16,11 @@ class GroupBy:
     input: Node
     keys: tuple[tuple[str, Expression], ...]
     aggregates: tuple[Aggregate, ...]
+    schema: Schema = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         require_grouping(self.input.schema, self.keys, self.aggregates)
-
-    @property
-    def schema(self) -> Schema:
-        return grouped_schema(self.keys, self.aggregates)
+        derive(self, grouped_schema(self.keys, self.aggregates))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +29,12 @@ class Distinct:
 
     input: Node
     columns: tuple[tuple[str, Expression], ...]
+    schema: Schema = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for _, expression in self.columns:
             require_columns(expression, self.input.schema)
+        derive(self, Schema(tuple(Column(name, e.type, e.nullable) for name, e in self.columns)))
 
     @property
     def keys(self) -> tuple[tuple[str, Expression], ...]:
@@ -43,10 +43,6 @@ class Distinct:
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
         return ()
-
-    @property
-    def schema(self) -> Schema:
-        return Schema(tuple(Column(name, e.type, e.nullable) for name, e in self.columns))
 
 
 Summary = GroupBy | Distinct

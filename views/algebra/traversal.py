@@ -35,3 +35,8 @@ def nodes(tree: Node) -> Iterator[Node]:
     yield tree
     for part in inputs(tree):
         yield from nodes(part)
+
+
+def height(node: Node) -> int:
+    """How many operators stand one above another."""
+    return 1 + max(map(height, inputs(node)), default=0)

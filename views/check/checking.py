@@ -56,6 +56,8 @@ class _Checker:
             return ViewVerdict(name, checked.cls, checked.bound, (), checked)
         fix = fix_for(name, view, query, report.findings, self.catalog, self.is_admitted)
         faults = [self.fault(finding, fix) for finding in report.findings]
+        if report.unsaid:
+            faults.append(Fault("CH203", f"and {report.unsaid} more faults, not listed", place=faults[-1].place))
         return ViewVerdict(name, refusals=tuple(sorted(faults, key=_by_place)))
 
     def is_admitted(self, name: str, view: ViewDefinition) -> bool:

@@ -23,16 +23,22 @@ class _Entry:
     name: str
     tree: exp.Expr
     path: Path
+    reads: frozenset[str]
+    """The columns that it names, in small letters."""
     tiers: TiersDefinition | None = None
 
 
 def derived_columns(view: ViewDefinition, schema: Schema, path: Path, report: Report) -> tuple[Derived, ...]:
     entries = {entry.name: entry for entry in _entries(view, schema, (*path, "derive"), report)}
     scope = Scope(tuple(ScopeColumn(None, c.name, c.name, c.type, c.nullable) for c in schema.columns))
+    faulty = {name.casefold() for name in view.derive} - {name.casefold() for name in (*entries, *schema.names)}
     result: list[Derived] = []
     for entry in _in_order(entries, report):
-        value = _value(entry, scope, report)
-        if value is not None:
+        # What reads a faulty column has no fault of its own.
+        value = None if entry.reads & faulty else _value(entry, scope, report)
+        if value is None:
+            faulty.add(entry.name.casefold())
+        else:
             result.append(Derived(entry.name, value))
             column = ScopeColumn(None, entry.name, entry.name, value.type, value.nullable)
             scope = Scope((*scope.columns, column))
@@ -61,24 +67,33 @@ def _entries(view: ViewDefinition, schema: Schema, path: Path, report: Report) -
             what = f"the aggregate '{called(call)}' in a derived column"
             report.add(Code.DERIVE_AGGREGATES, what, Spot(spot, spot_of(call).offset), _without(name))
             continue
-        found.append(_Entry(name, tree, spot, tiers))
+        reads = frozenset(column.name.casefold() for column in tree.find_all(exp.Column))
+        found.append(_Entry(name, tree, spot, reads, tiers))
     return found
 
 
 def _in_order(entries: dict[str, _Entry], report: Report) -> list[_Entry]:
     """Each after those that it reads; a cycle is one finding, and what depends on it is left out."""
     names = {name.casefold(): name for name in entries}
-    reads = {
-        name: [names[c.name.casefold()] for c in entry.tree.find_all(exp.Column) if c.name.casefold() in names]
-        for name, entry in entries.items()
-    }
+    reads = {name: [names[read] for read in sorted(entry.reads) if read in names] for name, entry in entries.items()}
+    readers: dict[str, list[str]] = {name: [] for name in entries}
+    for name, read in reads.items():
+        for other in read:
+            readers[other].append(name)
+    place = {name: at for at, name in enumerate(entries)}
+    missing = {name: len(read) for name, read in reads.items()}
     order: list[_Entry] = []
-    done: set[str] = set()
-    waiting = list(entries)
-    while ready := [name for name in waiting if all(other in done for other in reads[name])]:
+    ready = [name for name in entries if not missing[name]]
+    while ready:
         order += [entries[name] for name in ready]
-        done.update(ready)
-        waiting = [name for name in waiting if name not in done]
+        following: list[str] = []
+        for reader in (reader for name in ready for reader in readers[name]):
+            missing[reader] -= 1
+            if not missing[reader]:
+                following.append(reader)
+        ready = sorted(following, key=place.__getitem__)
+    done = {entry.name for entry in order}
+    waiting = [name for name in entries if name not in done]
     if waiting:
         cycle = _cycle(waiting[0], reads, done)
         what = f"the derived columns form a cycle: {' -> '.join(cycle)}"

@@ -12,6 +12,9 @@ from views.parse.codes import Code
 
 Path = tuple[str | int, ...]
 
+MAX_FINDINGS = 100
+"""Of one view. More help nobody, and a hostile file could ask for thousands."""
+
 
 @dataclass(slots=True)
 class Draft:
@@ -52,14 +55,22 @@ class Report:
     """Collects findings; the same thing at the same spot is said once."""
 
     findings: list[Finding] = field(default_factory=list)
+    unsaid: int = 0
+    """How many more there are than MAX_FINDINGS."""
+    _said: set[tuple[str, str, Spot]] = field(default_factory=set)
 
     def add(self, code: Code, what: str, spot: Spot, repair: Repair | None = None) -> None:
         self.put(Finding(code.code, what, code.why, spot, code.remark, repair))
 
     def put(self, finding: Finding) -> None:
-        known = ((old.code, old.what, old.spot) for old in self.findings)
-        if (finding.code, finding.what, finding.spot) not in known:
+        said = finding.code, finding.what, finding.spot
+        if said in self._said:
+            return
+        self._said.add(said)
+        if len(self.findings) < MAX_FINDINGS:
             self.findings.append(finding)
+        else:
+            self.unsaid += 1
 
 
 def spot_of(node: exp.Expr) -> Spot:

@@ -10,7 +10,7 @@ from chronicle.expressions import Cast, ColumnRef, Expression
 from chronicle.expressions.precision import common_type
 from chronicle.types import Column, DataType
 from views.algebra import Difference, Distinct, GroupBy, Node, Project, Summary, Union
-from views.algebra.traversal import nodes
+from views.algebra.traversal import height, nodes
 from views.parse.binding import bound
 from views.parse.calls import has_call
 from views.parse.catalog import Catalog
@@ -31,6 +31,9 @@ from views.parse.splitting import split_by_chronicle, split_by_part
 MAX_OPERATORS = 500
 """Each operator is work for every append, so their number is a constant of the bound; a tower of CTEs doubles it at
 every step, and is refused before anything walks over more than twice this many."""
+
+MAX_HEIGHT = 150
+"""Of operators one above another, as joins are; below it no pass over the tree can run out of stack."""
 
 
 def build(query: exp.Expr, catalog: Catalog, report: Report) -> Summary | None:
@@ -59,7 +62,7 @@ class _Builder:
             return None
         refuse_clauses(query, self.report, outermost=True)
         joined = inside.joined(query)
-        return inside.summary(query, joined) if joined is not None else None
+        return inside.summary(query, joined) if joined is not None and inside.is_small(joined.node, query) else None
 
     def with_common_tables(self, query: exp.Expr) -> _Builder:
         clause = query.args.get("with_")
@@ -81,6 +84,9 @@ class _Builder:
         return inside
 
     def joined(self, query: exp.Select) -> Joined | None:
+        if (joins := len(query.args.get("joins") or ())) > MAX_HEIGHT:
+            self.refuse_size(query, f"{joins} joins here; {MAX_HEIGHT} at most")
+            return None
         clause = read_from(query, self.catalog, self.tables, self.chronicle, self.report)
         if clause is None:
             return None
@@ -98,7 +104,7 @@ class _Builder:
         return join(clause, condition, self.report, split_by_chronicle(query, clause))
 
     def summary(self, query: exp.Select, joined: Joined) -> Summary | None:
-        if query.find(exp.Window) is not None:
+        if self.report.findings and query.find(exp.Window) is not None:
             return None  # refused already; what its columns are without it is not known
         if query.args.get("group") is not None or any(has_call(item) for item in query.expressions):
             found = grouped(query, joined, self.report)
@@ -196,11 +202,19 @@ class _Builder:
         else:
             self.report.add(Code.UNSUPPORTED, f"{query.key.upper()} as a table", spot_of(query))
             found = None
-        if found is not None and sum(1 for _ in nodes(found.node)) > MAX_OPERATORS:
-            what = f"written out, the query has more than {MAX_OPERATORS} operators here"
-            self.report.add(Code.TOO_LARGE, what, spot_of(query))
-            return None
-        return found
+        return found if found is None or self.is_small(found.node, query) else None
+
+    def is_small(self, node: Node, query: exp.Expr) -> bool:
+        if sum(1 for _ in nodes(node)) > MAX_OPERATORS:
+            self.refuse_size(query, f"written out, the query has more than {MAX_OPERATORS} operators here")
+            return False
+        if height(node) > MAX_HEIGHT:
+            self.refuse_size(query, f"more than {MAX_HEIGHT} operators stand one above another here")
+            return False
+        return True
+
+    def refuse_size(self, query: exp.Expr, what: str) -> None:
+        self.report.add(Code.TOO_LARGE, what, spot_of(query))
 
     def set_operation(self, query: exp.SetOperation) -> Inner | None:
         refuse_clauses(query, self.report, outermost=False)

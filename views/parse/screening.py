@@ -62,8 +62,38 @@ _CHANCE = frozenset(
 )
 
 
+_ORDINARY = frozenset(
+    [
+        exp.Identifier,
+        exp.Column,
+        exp.Literal,
+        exp.Star,
+        exp.Alias,
+        exp.TableAlias,
+        exp.Table,
+        exp.From,
+        exp.Join,
+        exp.Where,
+        exp.Group,
+        exp.Paren,
+        exp.Not,
+        exp.And,
+        exp.Or,
+        exp.EQ,
+        exp.NEQ,
+        exp.LT,
+        exp.LTE,
+        exp.GT,
+        exp.GTE,
+    ]
+)
+"""Most nodes of most views: they have nothing to look for in themselves."""
+
+
 def screen(tree: exp.Expr, catalog: Catalog, report: Report) -> None:
     for node in tree.walk(prune=lambda node: bool(node.meta.get(REFUSED))):
+        if type(node) in _ORDINARY:
+            continue
         if isinstance(node, exp.Window):
             _window(node, report)
         elif isinstance(node, exp.Query | exp.Exists) and _in_expression(node):

@@ -7,7 +7,7 @@ from sqlglot import exp
 from chronicle.definitions import ViewDefinition
 from views.parse.findings import Path, Report
 from views.parse.rendering import written
-from views.parse.statement import mark, read_expression
+from views.parse.statement import read_expression
 
 Shorthand = dict[str, str | list[str] | dict[str, str]]
 
@@ -16,8 +16,7 @@ def to_query(view: ViewDefinition, path: Path, report: Report) -> exp.Select:
     """`from: calls, join: {customers: caller = number}` is `FROM calls JOIN customers ON caller = number`."""
     query = exp.Select()
     table = exp.Table(this=exp.to_identifier(view.from_))
-    mark(table, (*path, "from"))
-    table.meta["start"] = 0
+    table.meta.update({"path": (*path, "from"), "start": 0})
     query.set("from_", exp.From(this=table))
     for relation, condition in view.join.items():
         query.append("joins", _join(relation, condition, (*path, "join", relation), report))
@@ -32,7 +31,7 @@ def to_query(view: ViewDefinition, path: Path, report: Report) -> exp.Select:
 
 def _join(relation: str, condition: str, path: Path, report: Report) -> exp.Join:
     table = exp.Table(this=exp.to_identifier(relation))
-    mark(table, path)
+    table.meta["path"] = path
     join = exp.Join(this=table, on=read_expression(condition, path, report))
     join.meta["path"] = path
     return join
@@ -58,7 +57,7 @@ def _group(query: exp.Select, view: ViewDefinition, path: Path, report: Report) 
         key = item.unalias()
         if isinstance(key, exp.Literal):
             key = exp.paren(key, copy=False)
-            key.meta["path"] = (*path, "group_by", index)
+        key.meta["path"] = (*path, "group_by", index)
         keys.append(key)
         if isinstance(item, exp.Alias):
             query.append("expressions", exp.alias_(key.copy(), item.alias))

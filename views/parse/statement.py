@@ -31,75 +31,103 @@ _DIALECT = Dialect.get_or_raise(None)
 _PREFIXES = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE, TokenType.CASE})
 
 
+_SMALL = 200
+"""Characters of an expression that is worth remembering; what is longer is seldom written twice."""
+
+
+class _UnreadableError(Exception):
+    """Why a text is no query or expression; `offset` is where in it."""
+
+    def __init__(self, code: Code, what: str, offset: int | None = None) -> None:
+        super().__init__(what)
+        self.code = code
+        self.what = what
+        self.offset = offset
+
+
 def read(text: str, path: Path, report: Report) -> exp.Expr | None:
     """The one query that the text is; None after a finding that leaves nothing to look at."""
-    tokens = _tokens(text, path, report)
-    if tokens is None:
-        return None
     try:
-        statements = [tree for tree in _DIALECT.parse(_without_as_of(text, tokens)) if tree is not None]
-    except SqlglotError as error:
-        _syntax(error, text, path, report)
+        tokens = _tokens(text)
+        query = _one_query(_statements(text, tokens), tokens, path, report)
+    except _UnreadableError as error:
+        report.add(error.code, error.what, Spot(path, error.offset))
         return None
-    except RecursionError:
-        _too_deep(path, report)
-        return None
-    return _one_query(statements, tokens, path, report)
+    query.meta["path"] = path
+    return query
 
 
 def read_expression(text: str, path: Path, report: Report) -> exp.Expr | None:
-    """One expression of the shorthand, possibly with `AS name`."""
-    tokens = _tokens(text, path, report)
-    if tokens is None:
-        return None
+    """One expression of the shorthand, possibly with `AS name`: a tree of one's own, because repairs edit it."""
     try:
-        tree = _expression(text)
-    except SqlglotError as error:
-        _syntax(error, text, path, report)
+        tree = _copy(_remembered(text) if len(text) <= _SMALL else _expression(text))
+    except _UnreadableError as error:
+        report.add(error.code, error.what, Spot(path, error.offset))
         return None
-    except RecursionError:
-        _too_deep(path, report)
-        return None
-    if tree is None or (isinstance(tree, exp.Block | exp.Query) and not isinstance(tree, exp.Subquery)):
-        report.add(Code.SYNTAX, "one expression was expected here", Spot(path, 0))
-        return None
-    if len(tokens) > MAX_DEPTH // 4 and depth_of(tree) > MAX_DEPTH:
-        _too_deep(path, report)
-        return None
-    mark(tree, path, tokens)
+    tree.meta["path"] = path
     return tree
 
 
-@lru_cache(maxsize=1024)
-def _parsed(text: str) -> exp.Expr | None:
-    return _DIALECT.parser().parse_into(exp.Expr, list(_DIALECT.tokenize(text)), text)[0]
+def _statements(text: str, tokens: list[Token]) -> list[exp.Expr]:
+    plain = _without_as_of(text, tokens)
+    try:
+        words = tokens if plain == text else _DIALECT.tokenize(plain)
+        return [tree for tree in _DIALECT.parser().parse(words, plain) if tree is not None]
+    except SqlglotError as error:
+        raise _syntax(error, text) from None
+    except RecursionError:
+        raise _too_deep() from None
 
 
-def _expression(text: str) -> exp.Expr | None:
-    """A tree of one's own: views of one file share many small expressions, and copying is cheaper than parsing."""
-    tree = _parsed(text)
-    return tree.copy() if tree is not None else None
+def _expression(text: str) -> exp.Expr:
+    tokens = _tokens(text)
+    try:
+        trees = _DIALECT.parser().parse_into(exp.Expr, tokens, text)
+    except SqlglotError as error:
+        raise _syntax(error, text) from None
+    except RecursionError:
+        raise _too_deep() from None
+    tree = trees[0] if len(trees) == 1 else None
+    if tree is None or (isinstance(tree, exp.Block | exp.Query) and not isinstance(tree, exp.Subquery)):
+        raise _UnreadableError(Code.SYNTAX, "one expression was expected here", 0)
+    if len(tokens) > MAX_DEPTH // 4 and depth_of(tree) > MAX_DEPTH:
+        raise _too_deep()
+    _mark_words(tree, tokens)
+    return tree
 
 
-def _tokens(text: str, path: Path, report: Report) -> list[Token] | None:
+_remembered = lru_cache(maxsize=1024)(_expression)
+"""Views of one file share many small expressions, and copying a tree is cheaper than reading its text again."""
+
+
+def _copy(tree: exp.Expr) -> exp.Expr:
+    """Without the deep copies that sqlglot makes of what a node knows of its place."""
+    arguments = {key: _copy_of_argument(value) for key, value in tree.args.items()}
+    copy = type(tree)(**arguments)
+    copy.comments = tree.comments
+    copy.meta.update(tree.meta)
+    return copy
+
+
+def _copy_of_argument(value: object) -> object:
+    if isinstance(value, exp.Expr):
+        return _copy(value)
+    return [_copy_of_argument(item) for item in value] if isinstance(value, list) else value
+
+
+def _tokens(text: str) -> list[Token]:
     if len(text) > MAX_CHARACTERS:
-        report.add(Code.TOO_LARGE, f"the query has {len(text):,} characters; {MAX_CHARACTERS:,} at most", Spot(path))
-        return None
+        raise _UnreadableError(Code.TOO_LARGE, f"the query has {len(text):,} characters; {MAX_CHARACTERS:,} at most")
     try:
         tokens = list(_DIALECT.tokenize(text))
     except SqlglotError as error:
-        _syntax(error, text, path, report)
-        return None
+        raise _syntax(error, text) from None
     if len(tokens) > MAX_TOKENS:
-        report.add(Code.TOO_LARGE, f"the query has {len(tokens):,} words; {MAX_TOKENS:,} at most", Spot(path))
-        return None
+        raise _UnreadableError(Code.TOO_LARGE, f"the query has {len(tokens):,} words; {MAX_TOKENS:,} at most")
     if (deep := _too_nested(tokens)) is not None:
-        what = f"nested deeper than {MAX_NESTING} levels here"
-        report.add(Code.TOO_LARGE, what, Spot(path, deep.start))
-        return None
+        raise _UnreadableError(Code.TOO_LARGE, f"nested deeper than {MAX_NESTING} levels here", deep.start)
     if (comma := _stray_comma(tokens)) is not None:
-        report.add(Code.SYNTAX, "cannot read the query: a comma with nothing after it", Spot(path, comma.start))
-        return None
+        raise _UnreadableError(Code.SYNTAX, "cannot read the query: a comma with nothing after it", comma.start)
     return tokens
 
 
@@ -132,10 +160,9 @@ def _without_as_of(text: str, tokens: list[Token]) -> str:
     return _AS_OF.sub(lambda found: " " * len(found[0]) if found.start() in starts else found[0], text)
 
 
-def _one_query(statements: list[exp.Expr], tokens: list[Token], path: Path, report: Report) -> exp.Expr | None:
+def _one_query(statements: list[exp.Expr], tokens: list[Token], path: Path, report: Report) -> exp.Expr:
     if not statements:
-        report.add(Code.SYNTAX, "there is no query here", Spot(path, 0))
-        return None
+        raise _UnreadableError(Code.SYNTAX, "there is no query here", 0)
     first = statements[0]
     if len(statements) > 1:
         end = next((token.start for token in tokens if token.token_type is TokenType.SEMICOLON), 0)
@@ -143,28 +170,25 @@ def _one_query(statements: list[exp.Expr], tokens: list[Token], path: Path, repo
     query = first.unnest() if isinstance(first, exp.Paren | exp.Subquery) and not first.args.get("with_") else first
     if not isinstance(query, exp.Query) or isinstance(query, exp.Values | exp.Table):
         what = f"a view is a SELECT, and this begins with '{tokens[0].text[:40]}'"
-        report.add(Code.NOT_A_SELECT, what, Spot(path, tokens[0].start))
-        return None
+        raise _UnreadableError(Code.NOT_A_SELECT, what, tokens[0].start)
     if depth_of(query) > MAX_DEPTH:
-        _too_deep(path, report)
-        return None
-    mark(query, path, tokens)
+        raise _too_deep()
+    _mark_words(query, tokens)
     return query
 
 
-def mark(tree: exp.Expr, path: Path, tokens: list[Token] | None = None) -> None:
-    """Writes the path into every node, the names of functions as written, and positions into clauses without one."""
-    words = {token.start: token.text.casefold() for token in tokens or ()}
+def _mark_words(tree: exp.Expr, tokens: list[Token]) -> None:
+    """Writes the names of functions as written, and positions into clauses without one."""
+    words = {token.start: token.text.casefold() for token in tokens}
     clauses: list[exp.Expr] = []
     for node in tree.walk():
-        node.meta["path"] = path
         if isinstance(node, exp.Func) and node.meta.get("start") in words:
             node.meta["called"] = words[node.meta["start"]]
         if type(node) in _CLAUSES and "start" not in node.meta:
             clauses.append(node)
     for node in clauses:
         inner = [start for part in node.walk() if (start := part.meta.get("start")) is not None]
-        starts = [token.start for token in tokens or () if token.token_type in _CLAUSES[type(node)]]
+        starts = [token.start for token in tokens if token.token_type in _CLAUSES[type(node)]]
         before = [start for start in starts if not inner or start < min(inner)]
         if before:
             node.meta["start"] = before[-1]
@@ -197,11 +221,11 @@ def depth_of(tree: exp.Expr) -> int:
     return deepest
 
 
-def _too_deep(path: Path, report: Report) -> None:
-    report.add(Code.TOO_LARGE, "the query is nested too deeply", Spot(path))
+def _too_deep() -> _UnreadableError:
+    return _UnreadableError(Code.TOO_LARGE, "the query is nested too deeply")
 
 
-def _syntax(error: SqlglotError, text: str, path: Path, report: Report) -> None:
+def _syntax(error: SqlglotError, text: str) -> _UnreadableError:
     first = (getattr(error, "errors", None) or [{}])[0]
     offset = _offset(text, first.get("line"), first.get("col"), str(first.get("highlight") or ""))
     found = str(first.get("highlight") or "").strip()
@@ -209,7 +233,7 @@ def _syntax(error: SqlglotError, text: str, path: Path, report: Report) -> None:
     if description.startswith(("Required keyword", "Failed to parse")):
         description = "something is missing before or after it" if found else "something is missing"
     near = f" at '{found[:40]}'" if found else ""
-    report.add(Code.SYNTAX, f"cannot read the query{near}: {description}", Spot(path, offset))
+    return _UnreadableError(Code.SYNTAX, f"cannot read the query{near}: {description}", offset)
 
 
 def _offset(text: str, line: int | None, column: int | None, highlight: str) -> int:

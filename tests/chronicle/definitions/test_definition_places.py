@@ -78,3 +78,11 @@ def test_a_tab_before_the_caret_keeps_it_in_its_column() -> None:
     source, caret = fault.place.caret().split("\n")
     assert source[caret.index("^") :].startswith("selct")
     assert caret.count("\t") == 1
+
+
+def test_a_place_keeps_only_what_stands_around_it_however_long_its_line_is() -> None:
+    views = ", ".join(f"v{n}: {{form: calls}}" for n in range(400))
+    loaded = load_text(SMALL.partition("views:")[0] + f"views: {{{views}}}\n")
+    places = [fault.place for faults in loaded.view_faults.values() for fault in faults]
+    assert len(places) >= 400
+    assert max(len(place.source) for place in places if place is not None) < 1000

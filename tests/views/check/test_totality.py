@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from refusal_cases import GROUP, documented
 
 from chronicle.definitions import ViewDefinition, load_text
 from views.check import ViewVerdict, check
+from views.parse.findings import MAX_FINDINGS
+from views.parse.queries import MAX_HEIGHT
 
 VOCABULARY = """
 SELECT DISTINCT FROM JOIN LEFT ON USING (sn) WHERE GROUP BY HAVING ORDER LIMIT UNION ALL EXCEPT WITH AS ( ) , . * = <
@@ -81,3 +85,27 @@ def test_deep_nesting_is_refused_not_a_crash() -> None:
     assert_judged(deep)
     long = "SELECT caller, count(*) AS n FROM calls WHERE " + " AND ".join(["seconds > 0"] * 2000) + " GROUP BY caller"
     assert [fault.code for fault in judged(long).refusals] == ["CH138"]
+
+
+def test_joins_up_to_the_limit_are_admitted_and_more_are_refused() -> None:
+    def with_joins(count: int) -> ViewVerdict:
+        steps = " ".join(f"LEFT JOIN customers c{n} ON calls.caller = c{n}.number" for n in range(count))
+        return judged(f"SELECT calls.caller, count(*) AS n FROM calls {steps} GROUP BY calls.caller")
+
+    assert with_joins(MAX_HEIGHT - 1).checked is not None
+    for more in (MAX_HEIGHT, 1000):
+        assert [fault.code for fault in with_joins(more).refusals] == ["CH138"]
+
+
+def test_a_view_with_thousands_of_faults_lists_the_first_of_them() -> None:
+    columns = ", ".join(f"sum(x{n}) AS y{n}" for n in range(500))
+    refusals = judged(f"SELECT caller, {columns} FROM calls GROUP BY caller").refusals
+    assert len(refusals) == MAX_FINDINGS + 1
+    assert refusals[-1].what == f"and {500 - MAX_FINDINGS} more faults, not listed"
+
+
+def test_a_column_that_reads_a_faulty_one_has_no_fault_of_its_own() -> None:
+    derive = {"a": "b + 1", "b": "c + 1", "c": "nosuch + 1", "d": "e + 1", "e": "n +"}
+    view = f"v: {{from: calls, select: {{n: count(*)}}, derive: {json.dumps(derive)}}}"
+    loaded = load_text(f"{GROUP}\nviews:\n  {view}\n")
+    assert [fault.code for fault in check(loaded).views["v"].refusals] == ["CH301", "CH309"]
