@@ -5,6 +5,7 @@ A worker lives for many epochs: the plan is unpickled, the state opened and Duck
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 from collections.abc import Callable, Iterator, Sequence
@@ -48,10 +49,19 @@ class Group:
             plan: GroupPlan = pickle.loads(self.plan.value)
             state = State.open(self.state, plan.view_layouts, plan.relation_layouts, self.map_size)
             _opened[key] = (plan, state, MapKernel(plan, state))
+            spare_the_collector()
         return _opened[key]
 
 
 _opened: dict[tuple[int, str, str, str], tuple[GroupPlan, State, MapKernel]] = {}
+
+
+def spare_the_collector() -> None:
+    """Takes what a worker keeps for good away from Python's garbage collector. Spark's daemon collects after every
+    task, and the next one waits: through all that is imported and opened that took longer than a small epoch's work."""
+    gc.unfreeze()  # what was opened before, and is given up now
+    gc.collect()
+    gc.freeze()
 
 
 @dataclass(frozen=True, slots=True)

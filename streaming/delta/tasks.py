@@ -18,7 +18,7 @@ import orjson
 import pyarrow as pa
 
 from streaming.failures import carried
-from streaming.tasks import Batches, Group, Reader
+from streaming.tasks import Batches, Group, Reader, spare_the_collector
 from views.kernel.failpoints import reach
 from views.kernel.in_process import ranges_of
 from views.kernel.map import MapKernel
@@ -47,6 +47,7 @@ class FollowingGroup(Group):
             plan: GroupPlan = pickle.loads(self.plan.value)
             follower = Follower(self.state, _worker_index(self.state, self.plan_id), plan, False, self.map_size)
             _following[key] = (plan, follower, MapKernel(plan, follower.state))
+            spare_the_collector()
         plan, follower, kernel = _following[key]
         if plan.relations:
             follower.catch_up()
