@@ -6,6 +6,7 @@ import math
 import os
 import platform
 import statistics
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ class Figure:
 
     @property
     def met(self) -> bool | None:
-        if not self.target:
+        if not self.target or math.isnan(self.value):
             return None
         sign, bound = self.target.split()
         return self.value >= float(bound) if sign == ">=" else self.value <= float(bound)
@@ -45,6 +46,10 @@ def median_seconds(work: Callable[[], object], rounds: int) -> float:
         work()
         taken.append(time.perf_counter() - began)
     return statistics.median(taken)
+
+
+def progress(text: str) -> None:
+    print(f"  {text}", file=sys.stderr, flush=True)
 
 
 def number(value: float) -> str:
