@@ -62,9 +62,8 @@ def table(figures: Sequence[Figure]) -> str:
     lines = ["| what | median | target | met | detail |", "|---|---:|---:|---|---|"]
     for figure in figures:
         met = {True: "yes", False: "**no**", None: ""}[figure.met]
-        lines.append(
-            f"| {figure.what} | {number(figure.value)} {figure.unit} | {figure.target} | {met} | {figure.detail} |"
-        )
+        cells = (figure.what, f"{number(figure.value)} {figure.unit}", figure.target, met, figure.detail)
+        lines.append(f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -9,7 +9,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 ROOT = Path(__file__).parents[1]
 LOOK_SECONDS = 0.5
@@ -22,25 +22,30 @@ class Ended:
 
     printed: Any
     megabytes: float | None
+    code: int = 0
 
 
 def contend(name: str, work: Path, *arguments: str) -> Ended:
     """Runs `benchmarks.contenders.NAME` and reads the JSON line that it prints last."""
     command = [sys.executable, "-m", f"benchmarks.contenders.{name}", str(work), *arguments]
-    with (
-        tempfile.TemporaryFile("w+") as said,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said) as process,
-    ):
-        most = 0.0
+    with tempfile.TemporaryFile("w+") as printed, tempfile.TemporaryFile("w+") as said:
+        ended = watched(command, printed, said)
+        printed.seek(0)
+        lines = printed.read().splitlines()
+        if ended.code or not lines:
+            said.seek(0)
+            raise RuntimeError(f"{name} ended with {ended.code}:\n{said.read()[-4_000:]}")
+    return Ended(json.loads(lines[-1]), ended.megabytes)
+
+
+def watched(command: list[str], printed: IO[str] | None = None, said: IO[str] | None = None) -> Ended:
+    """Runs a command to its end, and looks at its memory now and then."""
+    most = 0.0
+    with subprocess.Popen(command, cwd=ROOT, stdout=printed, stderr=said) as process:
         while process.poll() is None:
             most = max(most, sum(_megabytes(each) for each in _family(process.pid)))
             time.sleep(LOOK_SECONDS)
-        assert process.stdout is not None
-        printed = process.stdout.read().decode().splitlines()
-        if process.returncode or not printed:
-            said.seek(0)
-            raise RuntimeError(f"{name} ended with {process.returncode}:\n{said.read()[-4_000:]}")
-    return Ended(json.loads(printed[-1]), most or None)
+    return Ended(None, most or None, process.returncode)
 
 
 def _family(process: int) -> list[int]:
