@@ -44,7 +44,7 @@ def run(suite: str, flags: list[str]) -> Section:
     with tempfile.TemporaryDirectory() as directory:
         found = Path(directory) / "found"
         ended = watched([sys.executable, "-m", "benchmarks.suite", suite, str(found), *flags])
-        measured: list[Figure | Curve] = pickle.loads(found.read_bytes()) if found.exists() else []
+        measured: list[Figure | Curve | str] = pickle.loads(found.read_bytes()) if found.exists() else []
     failed = ended.code != 0
     if failed:
         measured = [Figure("this suite", math.nan, "", "", f"failed with exit code {ended.code}; see what it printed")]

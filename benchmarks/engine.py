@@ -27,7 +27,7 @@ def run(quick: bool) -> list[Figure]:
     with tempfile.TemporaryDirectory() as directory:
         return [
             *throughput(Path(directory) / "race", 200_000 if quick else 2_000_000, rounds=1 if quick else 3),
-            *fixed_cost(Path(directory) / "small", epochs=60 if quick else 200),
+            *fixed_cost(Path(directory) / "small", epochs=40 if quick else 200),
         ]
 
 

@@ -33,7 +33,9 @@ from chronicle.project import Project
 from views.measure import Trial
 from views.state import Outcome, SlotStanding, encode_keys, shards_of
 
-EPOCHS = 40
+EPOCHS, LARGEST = 40, 250_000
+"""How many epochs a run of the job has, or more where they would have more appends than this."""
+
 ROUNDS = 9
 DAY = 86_400_000_000
 NOW = parse_instant("2026-03-17T10:00:00Z")
@@ -53,7 +55,7 @@ def _tens(first: int, last: int) -> tuple[int, ...]:
     return tuple(10**power for power in range(first, last + 1))
 
 
-QUICK = Sizes(400_000, 200_000, _tens(3, 5), _tens(4, 5), _tens(1, 3), _tens(2, 4))
+QUICK = Sizes(400_000, 100_000, _tens(3, 5), _tens(4, 5), _tens(1, 3), _tens(2, 4))
 FULL = Sizes(5_000_000, 2_000_000, _tens(3, 7), _tens(4, 7), _tens(1, 4), _tens(2, 5))
 LONG = Sizes(50_000_000, 20_000_000, FULL.versions, FULL.rows, FULL.periods, FULL.relations)
 
@@ -97,9 +99,11 @@ def messages_in_the_broker(work: Path, messages: int) -> Iterator[Curve]:
 
 def _epochs(name: str, title: str, size: str, work: Path, appends: int, *definition: str) -> Curve:
     """Tenths of one run of the job, without the first: processes start, the JVM compiles, keys are seen first."""
-    each, tenth = appends // EPOCHS, EPOCHS // 10
+    each = min(appends // EPOCHS, LARGEST)
+    count = appends // each
+    tenth = count // 10
     seconds = contend("epochs", work, str(each), *definition).printed  # of every epoch but the first
-    costs = [statistics.median(seconds[at - 1 : at - 1 + tenth]) / each * 1e6 for at in range(tenth, EPOCHS, tenth)]
+    costs = [statistics.median(seconds[at - 1 : at - 1 + tenth]) / each * 1e6 for at in range(tenth, count, tenth)]
     sizes = accumulate([each * tenth] * len(costs))
     return Curve(name, title, size, "µs an append", {"": list(zip(sizes, costs, strict=True))})
 
@@ -170,14 +174,14 @@ def _calls(seed: int, count: int, callers: int, at: int) -> list[bytes]:
     ]
 
 
-def rows_of_the_view(work: Path, sizes: Sequence[int]) -> list[tuple[Curve, dict[str, str]]]:
+def rows_of_the_view(work: Path, sizes: Sequence[int], asked: int = 100_000) -> list[tuple[Curve, dict[str, str]]]:
     """Lookups of random rows, then epochs whose calls each touch another row, evenly among all."""
     found, appended = [], []
     for size in sizes:
         progress(f"rows of the view: {size:,}")
         project = Project(load_text(lookups.DEFINITION), work / str(size))
         lookups.fill(project, size)
-        taken = lookups.asked(project, size, 100_000)
+        taken = lookups.asked(project, size, asked)
         found.append((size, statistics.median(taken) / 1e3))
         kernels = Kernels(project)
         epochs = [_calls(seed, 10_000, size, lookups.CLOCK) for seed in range(ROUNDS)]

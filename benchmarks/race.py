@@ -40,6 +40,7 @@ class Race:
     names: Mapping[str, str]
     rounds: Mapping[str, Rounds]
     missing: Mapping[str, str]
+    what: str
 
     def figures(self) -> list[Figure]:
         figures = [self._rate(name) for name in self.rounds]
@@ -56,7 +57,7 @@ class Race:
             detail += f"; {warm:,.0f} without the first micro-batch"
         if ran.megabytes:
             detail += f"; {max(ran.megabytes):,.0f} MB at most"
-        what = f"{self.names[name]}, {self.calls:,} calls, 4 views"
+        what = f"{self.names[name]}, {self.calls:,} calls, {self.what}"
         return Figure(what, statistics.median(rates), "calls/s", "", detail)
 
     def ratio(self, ours: str, theirs: str, target: str = "", *, warm: bool = False) -> Figure:
@@ -70,7 +71,7 @@ class Race:
         return Figure(what, statistics.median(ratios), "times", target, f"{min(ratios):.2g} to {max(ratios):.2g}")
 
 
-def race(work: Path, calls: int, names: Mapping[str, str], rounds: int) -> Race:
+def race(work: Path, calls: int, names: Mapping[str, str], rounds: int, what: str = "4 views") -> Race:
     """Runs `benchmarks.contenders.NAME` for each name in turn. One that cannot run is left out, and it is said why."""
     ran: dict[str, Rounds] = {}
     missing: dict[str, str] = {}
@@ -87,14 +88,14 @@ def race(work: Path, calls: int, names: Mapping[str, str], rounds: int) -> Race:
                 missing[name] = f"it failed: {_last_line(error)}"
                 ran.pop(name, None)
                 continue
-            if what := ended.printed.get("missing"):
-                missing[name] = f"{what} is not installed"
+            if absent := ended.printed.get("missing"):
+                missing[name] = f"{absent} is not installed"
                 continue
             if number == 0:
                 answers[name] = ended.printed["digest"]
             ran.setdefault(name, Rounds()).note(ended)
     require_equal(answers)
-    return Race(calls, names, ran, missing)
+    return Race(calls, names, ran, missing, what)
 
 
 def _last_line(error: RuntimeError) -> str:

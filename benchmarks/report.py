@@ -17,13 +17,14 @@ from benchmarks.figures import Figure, machine, table
 SUITES = {
     "engine": "The engine from the journal, beside what people would use instead",
     "kafka": "From Kafka, beside what people would use instead",
+    "billing": "Work with time in it, for who can say it",
     "growth": "How the cost of an append grows",
     "views": "Many views",
     "lookups": "Lookups",
     "checking": "Checking definitions",
     "calendars": "Calendars: instants to periods",
 }
-SHOWN = ("engine", "kafka", "growth")
+SHOWN = ("engine", "kafka", "billing", "growth")
 """The suites whose figures the README shows."""
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
@@ -41,10 +42,10 @@ it is said to be; starting processes and sessions is not counted.
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What a suite measured; `took` is its time and memory."""
+    """What a suite measured, and what it has to say beside it; `took` is its time and memory."""
 
     suite: str
-    measured: tuple[Figure | Curve, ...]
+    measured: tuple[Figure | Curve | str, ...]
     took: str
     failed: bool = False
 
@@ -66,7 +67,8 @@ def report(sections: Sequence[Section], command: str) -> str:
 def _parts(sections: Sequence[Section]) -> Iterator[str]:
     for section in sections:
         pictures = "".join(f"\n![{curve.title}](pictures/{curve.name}.svg)\n" for curve in section.curves)
-        yield f"## {SUITES[section.suite]}\n\n{section.took}.\n\n{table(section.figures)}{pictures}"
+        texts = "".join(f"\n{each}" for each in section.measured if isinstance(each, str))
+        yield f"## {SUITES[section.suite]}\n\n{section.took}.\n\n{table(section.figures)}{pictures}{texts}"
 
 
 def write_pictures(sections: Sequence[Section]) -> None:

@@ -14,8 +14,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -56,15 +57,56 @@ OPENED = (
     "time",
 )
 UP_SECONDS = 60
+NOTHING: Mapping[str, str] = {}
 
 
 def main(work: Path) -> None:
+    select = "SELECT {key}, count(*), sum(seconds), max(seconds) FROM calls GROUP BY {key}"
+    views = {view: View(len(keys), select.format(key=", ".join(keys))) for view, keys in VIEWS.items()}
+    race(work, [reading("calls", CALLS, servers_of(work))], views)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """`keys` text columns, then calls, seconds, longest."""
+
+    keys: int
+    select: str
+
+
+def race(work: Path, tables: Sequence[str], views: Mapping[str, View], settings: Mapping[str, str] = NOTHING) -> None:
+    """Runs the views once, and where answers are asked for once more to print them; reports."""
     jars = sorted((jar_directory() / "flink").glob("*.jar"))
     if not jars:
         print(json.dumps({"missing": "Flink"}))
         return
     with flink(work, jars) as (java, printed):
-        report(run(java, work, "blackhole"), None, lambda: answers(java, work, printed))
+
+        def job(sink: str) -> float:
+            return run(java, work, tables, views, {**SETTINGS, **settings}, sink)
+
+        def answers() -> Iterator[Answer]:
+            job("print")
+            java.jvm.java.lang.System.out.flush()
+            printed.seek(0)
+            return last_rows(printed)
+
+        report(job("blackhole"), None, answers)
+
+
+def servers_of(work: Path) -> str:
+    source = Project.load(work / DEFINITION).definition.source
+    assert isinstance(source, KafkaSource)
+    return source.servers
+
+
+def reading(topic: str, columns: str, servers: str) -> str:
+    """The table of a topic as it stands."""
+    return (
+        f"CREATE TABLE {topic} ({columns}) WITH ('connector' = 'kafka', 'topic' = '{topic}', 'format' = 'json', "
+        f"'properties.bootstrap.servers' = '{servers}', 'scan.startup.mode' = 'earliest-offset', "
+        "'scan.bounded.mode' = 'latest-offset', 'json.timestamp-format.standard' = 'ISO-8601')"
+    )
 
 
 @contextmanager
@@ -108,40 +150,30 @@ def connected(process: subprocess.Popen[bytes], printed: IO[str]) -> JavaGateway
     raise RuntimeError("Flink's Java process did not come up")
 
 
-def run(java: Any, work: Path, sink: str) -> float:
-    """One job over all that the topic has; its seconds."""
+def run(
+    java: Any, work: Path, tables: Sequence[str], views: Mapping[str, View], settings: Mapping[str, str], sink: str
+) -> float:
+    """One job that keeps the views over all that the topics have; its seconds."""
     checkpoints = work / "flink-checkpoints"
     shutil.rmtree(checkpoints, ignore_errors=True)
-    settings = {**SETTINGS, "execution.checkpointing.dir": checkpoints.as_uri(), "io.tmp.dirs": str(work)}
-    source = Project.load(work / DEFINITION).definition.source
-    assert isinstance(source, KafkaSource)
+    stated = {**settings, "execution.checkpointing.dir": checkpoints.as_uri(), "io.tmp.dirs": str(work)}
     api = java.jvm.org.apache.flink
-    stated = api.configuration.Configuration.fromMap(settings)
-    environment = api.table.api.EnvironmentSettings.newInstance().withConfiguration(stated).build()
-    tables = api.table.api.TableEnvironment.create(environment)
-    tables.executeSql(
-        f"CREATE TABLE calls ({CALLS}) WITH ('connector' = 'kafka', 'topic' = 'calls', 'format' = 'json', "
-        f"'properties.bootstrap.servers' = '{source.servers}', 'scan.startup.mode' = 'earliest-offset', "
-        "'scan.bounded.mode' = 'latest-offset', 'json.timestamp-format.standard' = 'ISO-8601')"
-    )
-    together = tables.createStatementSet()
-    for view, keys in VIEWS.items():
-        named = f", 'print-identifier' = '{view}'" if sink == "print" else ""
-        columns = [f"{key} STRING" for key in keys] + ["calls BIGINT", "seconds BIGINT", "longest BIGINT"]
-        tables.executeSql(f"CREATE TABLE {view} ({', '.join(columns)}) WITH ('connector' = '{sink}'{named})")
-        key = ", ".join(keys)
-        together.addInsertSql(
-            f"INSERT INTO {view} SELECT {key}, count(*), sum(seconds), max(seconds) FROM calls GROUP BY {key}"
+    environment = api.table.api.EnvironmentSettings.newInstance()
+    environment = environment.withConfiguration(api.configuration.Configuration.fromMap(stated)).build()
+    session = api.table.api.TableEnvironment.create(environment)
+    for table in tables:
+        session.executeSql(table)
+    together = session.createStatementSet()
+    for name, view in views.items():
+        named = f", 'print-identifier' = '{name}'" if sink == "print" else ""
+        keys = "".join(f"key{place} STRING, " for place in range(view.keys))
+        session.executeSql(
+            f"CREATE TABLE {name} ({keys}calls BIGINT, seconds BIGINT, longest BIGINT) "
+            f"WITH ('connector' = '{sink}'{named})"
         )
+        together.addInsertSql(f"INSERT INTO {name} {view.select}")
     client = together.execute().getJobClient().get()
     return float(client.getJobExecutionResult().get().getNetRuntime()) / 1000
-
-
-def answers(java: Any, work: Path, printed: IO[str]) -> Iterator[Answer]:
-    run(java, work, "print")
-    java.jvm.java.lang.System.out.flush()
-    printed.seek(0)
-    return last_rows(printed)
 
 
 def last_rows(changes: Iterable[str]) -> Iterator[Answer]:

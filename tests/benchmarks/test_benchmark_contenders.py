@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import kafka
+from benchmarks import growth, kafka
+from benchmarks.contenders import billing
 from benchmarks.contenders.flink_kafka import last_rows
 from benchmarks.contenders.work import digest, make
 from benchmarks.engine import CONTENDERS, fixed_cost, throughput
 from benchmarks.figures import Figure, table
+from benchmarks.processes import contend
 from benchmarks.race import race, require_equal
 
 ROWS = [("by_kind", ("local",), 3, 12, 7), ("by_caller", ("c1",), 1, 5, 5)]
@@ -77,3 +79,34 @@ def test_contenders_from_kafka_give_the_same_answers(tmp_path: Path) -> None:
     figures = kafka.throughput(tmp_path, calls=4_000, rounds=1, contenders=contenders)
     assert [figure.unit for figure in figures] == ["calls/s"] * 4 + ["times"] * 5
     assert all(figure.value > 0 for figure in figures)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_contenders_for_work_with_time_in_it_give_the_same_answers(tmp_path: Path) -> None:
+    billing.make(tmp_path, 4_000)
+    names = {name: name for name in ("billing_ours", "billing_duckdb", "billing_dicts")}
+    ran = race(tmp_path, 4_000, names, rounds=1)
+    assert ran.rounds.keys() == names.keys()
+    assert not ran.missing
+
+
+@pytest.mark.slow
+def test_every_curve_of_the_kernels_has_a_cost_at_each_size(tmp_path: Path) -> None:
+    curves = [
+        growth.relation_versions(tmp_path / "versions", (100, 200)),
+        *(curve for curve, _ in growth.rows_of_the_view(tmp_path / "rows", (100, 200), asked=1_000)),
+        growth.closed_periods(tmp_path / "periods", (2, 4)),
+        growth.classes(tmp_path / "classes", (10, 20)),
+    ]
+    for curve in curves:
+        for points in curve.lines.values():
+            assert len(points) == 2
+            assert all(cost > 0 for _, cost in points)
+
+
+@pytest.mark.slow
+def test_many_views_are_measured(tmp_path: Path) -> None:
+    printed = contend("many_views", tmp_path, "12").printed
+    assert printed.keys() == {"check", "compile", "resident", "cost"}
+    assert all(value > 0 for value in printed.values())
