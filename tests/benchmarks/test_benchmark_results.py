@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import signal
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,6 +14,7 @@ from benchmarks import report as written
 from benchmarks.__main__ import run
 from benchmarks.curves import Curve, exponent, picture
 from benchmarks.figures import Figure, table
+from benchmarks.processes import watched
 from benchmarks.report import README, RESULTS, Section, refresh, report, shown
 
 CURVE = Curve("rows", "A <lookup>", "rows", "µs", {"": [(10, 2.0), (1_000, 20.0), (100_000, 200.0)]})
@@ -55,6 +58,12 @@ def test_a_suite_that_fails_is_told_and_takes_nothing_of_the_others() -> None:
     failed = run("no_such_suite", [])
     assert failed.failed
     assert "failed with exit code 1" in failed.figures[0].detail
+
+
+def test_who_takes_too_long_is_given_up_with_all_its_children() -> None:
+    child = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import time; time.sleep(600)'])"
+    ended = watched([sys.executable, "-c", child], patience=1.0)
+    assert ended.code == -signal.SIGKILL
 
 
 def test_the_exponent_is_the_slope_of_the_logarithms() -> None:
