@@ -52,7 +52,7 @@ format: setup ## Let ruff format and fix
 bench: contenders ## The full benchmark, written to benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks
 
-bench-quick: contenders ## The same at small sizes, under five minutes
+bench-quick: contenders ## The same at small sizes, under five minutes, to benchmarks/.quick
 	$(BIN)/python -m benchmarks --quick
 
 contenders: jars ## What the benchmarks compare with: Polars, Flink, Pathway

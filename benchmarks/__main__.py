@@ -1,5 +1,5 @@
 """`python -m benchmarks [--quick | --long] [SUITE ...]`: runs the suites, and without names writes RESULTS.md, its
-pictures and the figures of the README.
+pictures and the figures of the README; what is quick goes to .quick/ and leaves these as they are.
 
 A suite is a process of its own: the most memory it had is told, and one that fails takes nothing of the others with it.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.curves import Curve
 from benchmarks.figures import Figure, number, progress, table
 from benchmarks.processes import watched
-from benchmarks.report import README, RESULTS, SUITES, Section, refresh, report, write_pictures
+from benchmarks.report import QUICK_RESULTS, README, RESULTS, SUITES, Section, refresh, write
 
 
 def main() -> int:
@@ -30,11 +30,11 @@ def main() -> int:
         sections.append(section)
         print(f"\n{table(section.figures)}", flush=True)
     if not arguments.suites:
-        write_pictures(sections)
-        RESULTS.write_text(report(sections, " ".join(["python -m benchmarks", *flags])))
-        progress(f"written to {RESULTS}")
+        results = QUICK_RESULTS if arguments.quick else RESULTS
+        write(results, sections, " ".join(["python -m benchmarks", *flags]))
+        progress(f"written to {results}")
         if not arguments.quick:
-            README.write_text(refresh(README.read_text(), RESULTS.read_text()))
+            README.write_text(refresh(README.read_text(), results.read_text()))
     return int(any(section.failed for section in sections))
 
 

@@ -28,7 +28,7 @@ SHOWN = ("engine", "kafka", "billing", "growth")
 """The suites whose figures the README shows."""
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
-PICTURES = Path(__file__).with_name("pictures")
+QUICK_RESULTS = Path(__file__).with_name(".quick") / "RESULTS.md"
 README = Path(__file__).parents[1] / "README.md"
 BEGIN, END = "<!-- figures of benchmarks/RESULTS.md -->", "<!-- end of figures -->"
 NOT_YET = "No results are written here yet."
@@ -71,11 +71,14 @@ def _parts(sections: Sequence[Section]) -> Iterator[str]:
         yield f"## {SUITES[section.suite]}\n\n{section.took}.\n\n{table(section.figures)}{pictures}{texts}"
 
 
-def write_pictures(sections: Sequence[Section]) -> None:
-    PICTURES.mkdir(exist_ok=True)
+def write(results: Path, sections: Sequence[Section], command: str) -> None:
+    """The report, with its pictures beside it."""
+    pictures = results.with_name("pictures")
+    pictures.mkdir(parents=True, exist_ok=True)
     for section in sections:
         for curve in section.curves:
-            (PICTURES / f"{curve.name}.svg").write_text(picture(curve))
+            (pictures / f"{curve.name}.svg").write_text(picture(curve))
+    results.write_text(report(sections, command))
 
 
 def shown(results: str) -> str:

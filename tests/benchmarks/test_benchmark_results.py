@@ -73,16 +73,15 @@ def test_the_exponent_is_the_slope_of_the_logarithms() -> None:
     assert "n^0.50" in figure.detail
 
 
-def test_a_picture_is_an_svg_for_light_and_dark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(written, "PICTURES", tmp_path / "pictures")
-    section = Section("growth", (CURVE,), "1 s")
-    written.write_pictures([section])
-    made = (tmp_path / "pictures" / "rows.svg").read_text()
+def test_a_picture_is_an_svg_for_light_and_dark_beside_the_results(tmp_path: Path) -> None:
+    results = tmp_path / "made" / "RESULTS.md"
+    written.write(results, [Section("growth", (CURVE, "who can"), "1 s")], "bench")
+    made = (tmp_path / "made" / "pictures" / "rows.svg").read_text()
     assert made == picture(CURVE)
     tree = ElementTree.fromstring(made)
     assert len(tree.findall(".//{*}circle")) == 3
     assert "prefers-color-scheme: dark" in made
-    assert "![A <lookup>](pictures/rows.svg)" in report([section], "bench")
+    assert "![A <lookup>](pictures/rows.svg)\n\nwho can" in results.read_text()
 
 
 def test_every_picture_that_the_results_show_is_there() -> None:
