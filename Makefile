@@ -52,12 +52,11 @@ format: setup ## Let ruff format and fix
 bench: contenders ## The full benchmark, written to benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks
 
-bench-quick: contenders ## The same at small sizes, under five minutes
+bench-quick: contenders ## The same at small sizes, under five minutes, to benchmarks/.quick
 	$(BIN)/python -m benchmarks --quick
 
-contenders: setup
-	@$(BIN)/python -c 'import polars' 2>/dev/null || $(BIN)/python -m pip install --quiet --disable-pip-version-check polars \
-	  || echo "Polars could not be installed: the results will say so"
+contenders: jars ## What the benchmarks compare with: Polars, Flink, Pathway
+	@sh benchmarks/contenders.sh $(abspath $(BIN)/python)
 
 lock: setup ## Pin every dependency anew, with hashes and without hosts (needs uv)
 	uv pip compile --quiet pyproject.toml --extra dev --group build --universal --python-version 3.11 --generate-hashes \

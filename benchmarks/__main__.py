@@ -1,43 +1,57 @@
-"""`python -m benchmarks [--quick] [SUITE ...]`: runs the suites and writes benchmarks/RESULTS.md."""
+"""`python -m benchmarks [--quick | --long] [SUITE ...]`: runs the suites, and without names writes RESULTS.md, its
+pictures and the figures of the README; what is quick goes to .quick/ and leaves these as they are.
+
+A suite is a process of its own: the most memory it had is told, and one that fails takes nothing of the others with it.
+"""
 
 from __future__ import annotations
 
 import argparse
-import importlib
+import math
+import pickle
 import sys
-from datetime import UTC, datetime
+import tempfile
+import time
 from pathlib import Path
 
-from benchmarks.figures import Figure, machine, table
-
-SUITES = {
-    "calendars": "Calendars: instants to periods",
-    "checking": "Checking definitions",
-    "lookups": "Lookups",
-    "engine": "The engine beside native Structured Streaming and DuckDB",
-    "kafka": "From Kafka, beside native Structured Streaming and Delta MERGE",
-    "growth": "How the cost of an append grows",
-}
-RESULTS = Path(__file__).with_name("RESULTS.md")
+from benchmarks.curves import Curve
+from benchmarks.figures import Figure, number, progress, table
+from benchmarks.processes import watched
+from benchmarks.report import QUICK_RESULTS, README, RESULTS, SUITES, Section, refresh, write
 
 
-def main() -> None:
+def main() -> int:
     arguments = _arguments()
-    sections: dict[str, list[Figure]] = {}
+    flags = [name for name in ("--quick", "--long") if getattr(arguments, name[2:])]
+    sections = []
     for suite in arguments.suites or SUITES:
-        print(f"{SUITES[suite]} …", file=sys.stderr, flush=True)
-        sections[suite] = importlib.import_module(f"benchmarks.{suite}").run(quick=arguments.quick)
-        print(table(sections[suite]), flush=True)
+        progress(f"{SUITES[suite]} …")
+        section = run(suite, flags)
+        sections.append(section)
+        print(f"\n{table(section.figures)}", flush=True)
     if not arguments.suites:
-        RESULTS.write_text(report(sections, arguments.quick))
-        print(f"written to {RESULTS.relative_to(Path.cwd())}", file=sys.stderr)
+        results = QUICK_RESULTS if arguments.quick else RESULTS
+        write(results, sections, " ".join(["python -m benchmarks", *flags]))
+        progress(f"written to {results}")
+        if not arguments.quick:
+            README.write_text(refresh(README.read_text(), results.read_text()))
+    return int(any(section.failed for section in sections))
 
 
-def report(sections: dict[str, list[Figure]], quick: bool) -> str:
-    command = "make bench-quick" if quick else "make bench"
-    parts = [f"# Measured\n\n`{command}`, {datetime.now(UTC):%Y-%m-%d}; {machine()}"]
-    parts += [f"## {SUITES[suite]}\n\n{table(figures)}" for suite, figures in sections.items()]
-    return "\n".join(parts)
+def run(suite: str, flags: list[str]) -> Section:
+    """What `benchmarks.SUITE` measured, in a process of its own."""
+    began = time.perf_counter()
+    with tempfile.TemporaryDirectory() as directory:
+        found = Path(directory) / "found"
+        ended = watched([sys.executable, "-m", "benchmarks.suite", suite, str(found), *flags])
+        measured: list[Figure | Curve | str] = pickle.loads(found.read_bytes()) if found.exists() else []
+    failed = ended.code != 0
+    if failed:
+        measured = [Figure("this suite", math.nan, "", "", f"failed with exit code {ended.code}; see what it printed")]
+    memory = (
+        "" if ended.megabytes is None else f", {number(ended.megabytes)} MB resident at most, all processes together"
+    )
+    return Section(suite, tuple(measured), f"{time.perf_counter() - began:,.0f} s{memory}", failed)
 
 
 def _arguments() -> argparse.Namespace:
@@ -45,7 +59,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "suites", nargs="*", metavar="SUITE", help=f"one of {', '.join(SUITES)}; all when none is named"
     )
-    parser.add_argument("--quick", action="store_true", help="small sizes, a few minutes")
+    sizes = parser.add_mutually_exclusive_group()
+    sizes.add_argument("--quick", action="store_true", help="small sizes, a few minutes")
+    sizes.add_argument("--long", action="store_true", help="growth to fifty million appends, another half hour")
     arguments = parser.parse_args()
     if unknown := set(arguments.suites) - set(SUITES):
         parser.error(f"no suite {', '.join(sorted(unknown))}; there are {', '.join(SUITES)}")
@@ -53,4 +69,4 @@ def _arguments() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -26,8 +26,8 @@ SMALL = 1_000
 def run(quick: bool) -> list[Figure]:
     with tempfile.TemporaryDirectory() as directory:
         return [
-            *throughput(Path(directory) / "race", 400_000 if quick else 2_000_000, rounds=2 if quick else 5),
-            *fixed_cost(Path(directory) / "small", epochs=60 if quick else 200),
+            *throughput(Path(directory) / "race", 200_000 if quick else 2_000_000, rounds=1 if quick else 3),
+            *fixed_cost(Path(directory) / "small", epochs=40 if quick else 200),
         ]
 
 
@@ -37,9 +37,9 @@ def throughput(work: Path, calls: int, rounds: int) -> list[Figure]:
     shutil.rmtree(work)
     return [
         *ran.figures(),
-        ran.ratio("ours", "native", ">= 3"),
+        ran.ratio("ours", "native", ">= 5"),
         ran.ratio("ours", "native", warm=True),
-        ran.ratio("ours", "duckdb_batch"),
+        ran.ratio("ours", "duckdb_batch", ">= 0.5"),
     ]
 
 

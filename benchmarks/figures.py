@@ -6,6 +6,7 @@ import math
 import os
 import platform
 import statistics
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ class Figure:
 
     @property
     def met(self) -> bool | None:
-        if not self.target:
+        if not self.target or math.isnan(self.value):
             return None
         sign, bound = self.target.split()
         return self.value >= float(bound) if sign == ">=" else self.value <= float(bound)
@@ -47,6 +48,10 @@ def median_seconds(work: Callable[[], object], rounds: int) -> float:
     return statistics.median(taken)
 
 
+def progress(text: str) -> None:
+    print(f"  {text}", file=sys.stderr, flush=True)
+
+
 def number(value: float) -> str:
     if math.isnan(value):
         return "-"
@@ -57,9 +62,8 @@ def table(figures: Sequence[Figure]) -> str:
     lines = ["| what | median | target | met | detail |", "|---|---:|---:|---|---|"]
     for figure in figures:
         met = {True: "yes", False: "**no**", None: ""}[figure.met]
-        lines.append(
-            f"| {figure.what} | {number(figure.value)} {figure.unit} | {figure.target} | {met} | {figure.detail} |"
-        )
+        cells = (figure.what, f"{number(figure.value)} {figure.unit}", figure.target, met, figure.detail)
+        lines.append(f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import math
+import os
+import signal
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 ROOT = Path(__file__).parents[1]
 LOOK_SECONDS = 0.5
+PATIENCE_SECONDS = 1_800
+"""A contender that takes longer than this is given up, and is one that failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,25 +28,36 @@ class Ended:
 
     printed: Any
     megabytes: float | None
+    code: int = 0
 
 
 def contend(name: str, work: Path, *arguments: str) -> Ended:
     """Runs `benchmarks.contenders.NAME` and reads the JSON line that it prints last."""
     command = [sys.executable, "-m", f"benchmarks.contenders.{name}", str(work), *arguments]
-    with (
-        tempfile.TemporaryFile("w+") as said,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said) as process,
-    ):
-        most = 0.0
-        while process.poll() is None:
-            most = max(most, sum(_megabytes(each) for each in _family(process.pid)))
-            time.sleep(LOOK_SECONDS)
-        assert process.stdout is not None
-        printed = process.stdout.read().decode().splitlines()
-        if process.returncode or not printed:
+    with tempfile.TemporaryFile("w+") as printed, tempfile.TemporaryFile("w+") as said:
+        ended = watched(command, printed, said, PATIENCE_SECONDS)
+        printed.seek(0)
+        lines = printed.read().splitlines()
+        if ended.code or not lines:
             said.seek(0)
-            raise RuntimeError(f"{name} ended with {process.returncode}:\n{said.read()[-4_000:]}")
-    return Ended(json.loads(printed[-1]), most or None)
+            raise RuntimeError(f"{name} ended with {ended.code}:\n{said.read()[-4_000:]}")
+    return Ended(json.loads(lines[-1]), ended.megabytes)
+
+
+def watched(
+    command: list[str], printed: IO[str] | None = None, said: IO[str] | None = None, patience: float = math.inf
+) -> Ended:
+    """Runs a command to its end, and looks at its memory now and then; ends it where that takes too long."""
+    most, began = 0.0, time.monotonic()
+    with subprocess.Popen(command, cwd=ROOT, stdout=printed, stderr=said) as process:
+        while process.poll() is None:
+            family = _family(process.pid)
+            most = max(most, sum(_megabytes(each) for each in family))
+            if time.monotonic() - began > patience:
+                for each in family:
+                    _end(each)
+            time.sleep(LOOK_SECONDS)
+    return Ended(None, most or None, process.returncode)
 
 
 def _family(process: int) -> list[int]:
@@ -50,6 +67,11 @@ def _family(process: int) -> list[int]:
         for task in Path(f"/proc/{each}/task").glob("*/children"):
             found += map(int, _text(task).split())
     return found
+
+
+def _end(process: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(process, signal.SIGKILL)
 
 
 def _megabytes(process: int) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -45,10 +45,30 @@ def session(jars: str = "", **settings: str) -> SparkSession:
     return spark
 
 
-def keep(spark: SparkSession, calls: DataFrame, checkpoint: Path) -> None:
+def summaries(calls: DataFrame) -> DataFrame:
+    keyed = [
+        struct(
+            lit(view).alias("view"),
+            col(keys[0]).alias("first"),
+            (col(keys[1]) if len(keys) > 1 else lit(None).cast("string")).alias("second"),
+        )
+        for view, keys in VIEWS.items()
+    ]
+    exploded = calls.select(explode(array(*keyed)).alias("key"), "seconds").select("key.*", "seconds")
+    return exploded.groupBy("view", "first", "second").agg(
+        count("*").alias("calls"), total("seconds").alias("seconds"), largest("seconds").alias("longest")
+    )
+
+
+def keep(
+    spark: SparkSession,
+    calls: DataFrame,
+    checkpoint: Path,
+    views: Callable[[DataFrame], DataFrame] = summaries,
+) -> None:
     """Streams all there is through the views, and reports."""
     shutil.rmtree(checkpoint, ignore_errors=True)
-    stream = summaries(calls).writeStream.outputMode("update").format("noop")
+    stream = views(calls).writeStream.outputMode("update").format("noop")
     query = stream.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
     query.awaitTermination()
     seconds = seconds_of(query)
@@ -68,21 +88,6 @@ def rows_of(kept: DataFrame) -> Iterator[Answer]:
     """Rows of view, two key columns (the second may be null), and the values."""
     for view, first, second, *values in kept.toLocalIterator(prefetchPartitions=True):
         yield (view, (first,) if second is None else (first, second), *values)
-
-
-def summaries(calls: DataFrame) -> DataFrame:
-    keyed = [
-        struct(
-            lit(view).alias("view"),
-            col(keys[0]).alias("first"),
-            (col(keys[1]) if len(keys) > 1 else lit(None).cast("string")).alias("second"),
-        )
-        for view, keys in VIEWS.items()
-    ]
-    exploded = calls.select(explode(array(*keyed)).alias("key"), "seconds").select("key.*", "seconds")
-    return exploded.groupBy("view", "first", "second").agg(
-        count("*").alias("calls"), total("seconds").alias("seconds"), largest("seconds").alias("longest")
-    )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +21,8 @@ from chronicle.project import Project
 from streaming.job import EpochReport
 from streaming.run import RunOptions, run
 
+NOTHING: Mapping[str, Path] = {}
+
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
@@ -31,16 +33,18 @@ class Epoch:
     ended: float
 
 
-def journal_of(work: Path) -> Path:
-    """The calls of the files in the journal of the definition, as `chronicle append` leaves them; made once."""
+def journal_of(work: Path, before: Mapping[str, Path] = NOTHING) -> Path:
+    """The calls of the files in the journal of the definition, as `chronicle append` leaves them, after the changes of
+    relations that come `before` them; made once."""
     project = Project.load(work / "chronicle.yaml")
     assert project.journal_path is not None
     if not project.journal_path.exists():
         journal = Journal.open(project.journal_path)
-        for path in sorted(work.glob("calls-*.jsonl")):
+        calls = [("calls", path) for path in sorted(work.glob("calls-*.jsonl"))]
+        for name, path in [*before.items(), *calls]:
             lines = path.read_bytes().splitlines()
             for first in range(0, len(lines), 16_384):
-                journal.append(lines[first : first + 16_384], headers=(("chronicle", b"calls"),))
+                journal.append(lines[first : first + 16_384], headers=(("chronicle", name.encode()),))
         journal.close()
     return project.journal_path
 

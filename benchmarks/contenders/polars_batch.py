@@ -13,7 +13,7 @@ from benchmarks.contenders.work import VIEWS, Answer, report
 try:
     import polars as pl  # type: ignore[import-not-found, unused-ignore]  # optional
 except ImportError:
-    print(json.dumps({"missing": "polars"}))
+    print(json.dumps({"missing": "Polars"}))
     sys.exit()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -22,10 +24,21 @@ PARTITIONS = 4
 def fill(work: Path, servers: str) -> None:
     """Makes the topic and sends the calls of the files into it."""
     source = f'source: {{kafka: {{servers: "{servers}", topics: [calls]}}}}\nstate: .chronicle-kafka\n'
-    (work / DEFINITION).write_text(definition(source))
+    load(work, servers, definition(source), {"calls": sorted(work.glob("calls-*.jsonl"))})
+
+
+def load(
+    work: Path, servers: str, definition: str, files: Mapping[str, list[Path]], ordered: Collection[str] = ()
+) -> None:
+    """Makes the topics of a definition and sends the lines of files into them, which keep their order within a
+    partition; topics that are `ordered` have one.
+    """
+    (work / DEFINITION).write_text(definition)
     for cluster in clusters_of(Project.load(work / DEFINITION).definition):
-        create_topics(cluster, PARTITIONS, replication=1)
-    produce(servers, "calls", sorted(work.glob("calls-*.jsonl")))
+        for topic in cluster.topics:
+            create_topics(replace(cluster, topics=(topic,)), 1 if topic in ordered else PARTITIONS, replication=1)
+    for topic, lines in files.items():
+        produce(servers, topic, lines)
 
 
 def batch_of(work: Path) -> int:
