@@ -27,7 +27,7 @@ def keep_current(definition: Path, most: int, failpoint: str) -> None:
     project = Project.load(definition)
     assert project.journal_path is not None
     source, means = JournalSource.at(project.journal_path.absolute()), meaning(project.definition)
-    with writer_lock(project.state_dir):
+    with writer_lock(project.home.own):
         job = LocalDeltaJob(project)
         settle_definition(job.state, means)
         epoch = to_repeat(job.state)
@@ -56,7 +56,7 @@ def follow(definition: Path, index: Path, failpoint: str) -> None:
     from views.replica import Follower
     from views.replica.indexes import plan_of
 
-    Follower(project.state_dir.absolute(), index, plan_of(project), map_size=SMALL_MAP).catch_up()
+    Follower(project.home, index, plan_of(project), map_size=SMALL_MAP).catch_up()
 
 
 def exit_code(target: object, *arguments: object) -> int | None:

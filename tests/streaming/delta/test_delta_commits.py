@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 from pathlib import Path
 
 import pytest
-from deltalake import DeltaTable
 from generators.delta import RecordsJob, assert_index
 from generators.kernels import project_of
 
 from chronicle.errors import ChronicleError
 from chronicle.project import Project
 from streaming.delta.commits import Committer, FencedError
+from tests.object_store import Keep, remove
 from views.reference import Record, evaluate
 from views.replica import compact
-from views.replica.table import LEDGER, PARTIAL, active_files, table_path
+from views.replica.table import LEDGER, PARTIAL, active_files, open_table
 
 DEFINITION = """
 chronicle: 1
@@ -35,8 +34,8 @@ def _swipes(count: int) -> list[Record]:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return project_of(DEFINITION, tmp_path)
+def project(tmp_path: Path, kept: Keep) -> Project:
+    return kept(project_of(DEFINITION, tmp_path))
 
 
 def _assert_exact(project: Project, job: RecordsJob, count: int) -> None:
@@ -78,10 +77,7 @@ def test_a_job_that_was_taken_over_commits_nothing_however_late_it_wakes_up(proj
 def test_of_jobs_that_begin_at_once_one_has_the_last_term_and_only_it_commits(project: Project) -> None:
     meta = RecordsJob(project, _swipes(10)).state.meta
     begun: list[Committer] = []
-    threads = [
-        threading.Thread(target=lambda: begun.append(Committer.begin(project.state_dir.absolute(), meta)))
-        for _ in range(4)
-    ]
+    threads = [threading.Thread(target=lambda: begun.append(Committer.begin(project.home, meta))) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -112,8 +108,8 @@ def test_files_of_an_epoch_that_was_not_committed_are_no_part_of_the_state(proje
     RecordsJob(project, _swipes(10))
     with pytest.raises(FencedError):
         job.commit(planned, read)
-    assert list(table_path(job.home).glob("partial/*.parquet"))
-    assert active_files(DeltaTable(str(table_path(job.home)))) == []
+    assert job.home.holds("table/partial")
+    assert active_files(open_table(job.home)) == []
     again = RecordsJob(project, _swipes(10))
     again.epoch(0, 10)
     _assert_exact(project, again, 10)
@@ -125,16 +121,16 @@ def test_neither_an_index_nor_a_state_without_its_table_is_taken_for_a_new_state
     index = Project(project.loaded, job.follower.index)
     with pytest.raises(ChronicleError, match="an index that follows a Delta state"):
         RecordsJob(index, _swipes(10))
-    shutil.rmtree(table_path(job.home))
+    remove(job.home, "table")
     with pytest.raises(ChronicleError, match="the table is gone"):
         RecordsJob(project, _swipes(10))
 
 
 def test_an_epoch_is_one_commit_with_its_ledger_row(project: Project) -> None:
     job = RecordsJob(project, _swipes(10))
-    before = DeltaTable(str(table_path(job.home))).version()
+    before = open_table(job.home).version()
     job.epoch(0, 10)
-    table = DeltaTable(str(table_path(job.home)))
+    table = open_table(job.home)
     assert table.version() == before + 1
     assert {(file.kind, file.epoch) for file in active_files(table)} == {(PARTIAL, 1), (LEDGER, 1)}
     assert table.transaction_version("bank/epoch") == 1

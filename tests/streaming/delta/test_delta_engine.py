@@ -42,7 +42,7 @@ def _delta_job(spark: SparkSession, project: Project, most: int = 1000) -> Itera
     plan, means = plan_of(project), meaning(project.definition)
     assert project.journal_path is not None
     source = JournalSource.at(project.journal_path.absolute())
-    with writer_lock(project.state_dir):
+    with writer_lock(project.home.own):
         delta = open_delta(project, plan, {JOURNAL.topic: 1}, map_size=SMALL_MAP).of_journal(source.id)
         settle_definition(delta.state, means)
         runner = delta.runner(spark, plan, JournalMapper(source))
@@ -68,9 +68,7 @@ def test_structured_streaming_into_delta_is_the_reference(
         project = _project(scenario, directory, shards)
         with _delta_job(spark, project, most) as job:
             drain(job)
-            follower = Follower(
-                project.state_dir.absolute(), Path(directory, "i"), plan_of(project), map_size=SMALL_MAP
-            )
+            follower = Follower(project.home, Path(directory, "i"), plan_of(project), map_size=SMALL_MAP)
             follower.catch_up()
             indexes = [job.state.directory, follower.index]
         for index in indexes:
@@ -100,8 +98,8 @@ def test_a_compaction_on_spark_between_epochs_changes_no_row(spark: SparkSession
             append(journal, source, 60)
         with _delta_job(spark, project, 25) as job:
             drain(job)
-            assert compact_in(spark, project.state_dir.absolute(), plan_of(project)) > 0
-    follower = Follower(project.state_dir.absolute(), tmp_path / "index", plan_of(project), map_size=SMALL_MAP)
+            assert compact_in(spark, project.home, plan_of(project)) > 0
+    follower = Follower(project.home, tmp_path / "index", plan_of(project), map_size=SMALL_MAP)
     follower.catch_up()
     assert_index(project, tmp_path / "index", expected(project))
 
@@ -117,6 +115,6 @@ def test_the_job_compacts_by_itself_every_so_many_epochs(spark: SparkSession, tm
         drain(job)
         job.runner.compactor.wait()
         assert list((project.state_dir / "table" / "snapshot").glob("*.parquet"))
-    follower = Follower(project.state_dir.absolute(), tmp_path / "index", plan_of(project), map_size=SMALL_MAP)
+    follower = Follower(project.home, tmp_path / "index", plan_of(project), map_size=SMALL_MAP)
     follower.catch_up()
     assert_index(project, tmp_path / "index", expected(project))

@@ -41,7 +41,7 @@ def test_a_job_on_delta_continues_exactly_after_a_death_at(step: str, tmp_path: 
     definition = tmp_path / "chronicle.yaml"
     assert exit_code(keep_current, definition, 25, step) == KILLED
     assert exit_code(keep_current, definition, 25, "") == 0
-    assert_index(project, private_index(project.state_dir.absolute(), plan_of(project)), expected(project))
+    assert_index(project, private_index(project.home, plan_of(project)), expected(project))
 
 
 def test_a_death_of_the_job_at_every_step_one_after_another_changes_nothing(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_a_death_of_the_job_at_every_step_one_after_another_changes_nothing(tmp_
     for step in [*_EPOCH, *_COMPACTION, *_REBUILD]:
         assert exit_code(keep_current, definition, 4, step) == KILLED, step
     assert exit_code(keep_current, definition, 25, "") == 0
-    assert_index(project, private_index(project.state_dir.absolute(), plan_of(project)), expected(project))
+    assert_index(project, private_index(project.home, plan_of(project)), expected(project))
 
 
 def test_a_follower_killed_at_every_step_resumes_where_each_shard_is(tmp_path: Path) -> None:
