@@ -9,6 +9,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 from uuid import uuid4
 
 import pytest
@@ -37,6 +38,10 @@ class ObjectStore:
             "AWS_REGION": "us-east-1",
             "AWS_ALLOW_HTTP": "true",
         }
+
+    def harm(self, what: Literal["forbid", "lose"], name: str) -> None:
+        """Lets the next write of an object of this name be refused, or be done and its answer lost."""
+        urllib.request.urlopen(urllib.request.Request(f"{self.url}/!harm/{what}/{name}", method="POST")).close()
 
 
 @pytest.fixture(scope="session")

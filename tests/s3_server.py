@@ -18,14 +18,31 @@ class Quiet(WSGIRequestHandler):
 
 
 _stored, _writing = DomainDispatcherApplication(create_backend_app), threading.Lock()
+_harms: dict[str, str] = {}
 
 
-def one_write_at_a_time(environ: dict[str, Any], start_response: Any) -> Any:
-    """S3 looks at a condition and writes in one step; moto does so in two."""
+def application(environ: dict[str, Any], start_response: Any) -> Any:
+    """S3 looks at a condition and writes in one step; moto does so in two, so that writes go one after another. `POST
+    /!harm/WHAT/NAME` lets the next write of an object with that name go wrong."""
+    path = environ["PATH_INFO"]
+    if path.startswith("/!harm/"):
+        _, _, harm, name = path.split("/")
+        _harms[name] = harm
+        start_response("204 No Content", [])
+        return []
     if environ["REQUEST_METHOD"] in ("GET", "HEAD"):
         return _stored(environ, start_response)
     with _writing:
-        return _stored(environ, start_response)
+        match _harms.pop(path.rpartition("/")[2], None):
+            case "forbid":
+                start_response("403 Forbidden", [("Content-Length", "0")])
+                return []
+            case "lose":  # it is done, and the answer is lost
+                list(_stored(environ, lambda status, headers: None))
+                start_response("503 Slow Down", [("Content-Length", "0")])
+                return []
+            case _:
+                return _stored(environ, start_response)
 
 
 def end_with(parent: int) -> None:
@@ -37,6 +54,6 @@ def end_with(parent: int) -> None:
 
 if __name__ == "__main__":
     threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
-    server = make_server("127.0.0.1", 0, one_write_at_a_time, threaded=True, request_handler=Quiet)
+    server = make_server("127.0.0.1", 0, application, threaded=True, request_handler=Quiet)
     print(f"http://127.0.0.1:{server.port}", flush=True)
     server.serve_forever()

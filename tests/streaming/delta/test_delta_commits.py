@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from generators.delta import RecordsJob, assert_index
@@ -12,10 +13,12 @@ from generators.kernels import project_of
 from chronicle.errors import ChronicleError
 from chronicle.project import Project
 from streaming.delta.commits import Committer, FencedError
-from tests.object_store import Keep, remove
+from tests.object_store import Keep, ObjectStore, remove
 from views.reference import Record, evaluate
 from views.replica import compact
-from views.replica.table import LEDGER, PARTIAL, active_files, open_table
+from views.replica.table import LEDGER, PARTIAL, active_files, create_table, open_table
+from views.state import Slot, read_meta
+from views.state.storage import StorageAwayError
 
 DEFINITION = """
 chronicle: 1
@@ -135,3 +138,64 @@ def test_an_epoch_is_one_commit_with_its_ledger_row(project: Project) -> None:
     assert {(file.kind, file.epoch) for file in active_files(table)} == {(PARTIAL, 1), (LEDGER, 1)}
     assert table.transaction_version("bank/epoch") == 1
     assert table.transaction_version("bank/term") == 1
+
+
+def test_of_jobs_that_make_a_state_at_once_one_has_it(tmp_path: Path, bucket_url: str) -> None:
+    project = Project(project_of(DEFINITION, tmp_path).loaded, bucket_url)  # where no lock holds the others off
+    project.check()
+    begun: list[RecordsJob] = []
+    refused: list[ChronicleError] = []
+
+    def begin() -> None:
+        try:
+            begun.append(RecordsJob(project, _swipes(10)))
+        except ChronicleError as error:
+            refused.append(error)
+
+    threads = [threading.Thread(target=begin) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    *zombies, job = sorted(begun, key=lambda each: each.committer.term)
+    assert len(begun) + len(refused) == 4
+    for zombie in zombies:
+        with pytest.raises(FencedError):
+            zombie.committer.replace(lambda work: [])
+    job.epoch(0, 10)
+    _assert_exact(project, job, 10)
+
+
+def test_a_job_that_was_taken_over_does_not_change_the_registry_of_the_next(project: Project) -> None:
+    zombie, job = RecordsJob(project, _swipes(10)), RecordsJob(project, _swipes(10))
+    job.state = job.state.with_slots([Slot("journal", 1)])
+    with pytest.raises(ChronicleError, match="another job has changed"):
+        zombie.state.with_slots([Slot("journal", 2)])
+    assert read_meta(project.home).slots == (Slot("journal", 0), Slot("journal", 1))
+
+
+@pytest.mark.parametrize("harm", ["lose", "forbid"])
+def test_an_epoch_whose_commit_was_not_answered_is_there_once(
+    harm: Literal["lose", "forbid"], tmp_path: Path, bucket_url: str, object_store: ObjectStore
+) -> None:
+    project = Project(project_of(DEFINITION, tmp_path).loaded, bucket_url)
+    job = RecordsJob(project, _swipes(20))
+    object_store.harm(harm, f"{open_table(job.home).version() + 1:020d}.json")
+    if harm == "forbid":
+        with pytest.raises(StorageAwayError, match="403"):
+            job.epoch(0, 10)
+    job.epoch(0, 10)
+    job.epoch(10, 20)
+    _assert_exact(project, job, 20)
+    assert job.committer.epoch == 2
+
+
+def test_a_state_that_was_put_back_under_its_index_is_noticed(project: Project) -> None:
+    job = RecordsJob(project, _swipes(20))
+    job.epoch(0, 10)
+    ahead = job.follower.index
+    remove(job.home, "table")
+    create_table(job.home, read_meta(job.home))
+    with pytest.raises(ChronicleError, match="has epoch 0, and its index") as refused:
+        RecordsJob(project, _swipes(20))
+    assert str(ahead) in refused.value.message
