@@ -16,6 +16,8 @@ import pytest
 from obstore.store import S3Store
 
 from chronicle.project import Project
+from views.replica import indexes
+from views.state.bucket import Bucket
 from views.state.directory import Directory
 from views.state.storage import Storage
 
@@ -60,12 +62,14 @@ def _object_store() -> Iterator[ObjectStore]:
 @pytest.fixture
 def object_store(
     _object_store: ObjectStore, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> ObjectStore:
+) -> Iterator[ObjectStore]:
     """One server for all tests; this process, and what it starts, finds it in its environment."""
     local = {"CHRONICLE_LOCAL": str(tmp_path_factory.mktemp("local"))}
     for name, value in (_object_store.environment | local).items():
         monkeypatch.setenv(name, value)
-    return _object_store
+    yield _object_store
+    for key in [key for key in indexes._following if isinstance(key[1], Bucket)]:
+        indexes._following.pop(key).stop()  # what lookups of this process have started follows as long as it lives
 
 
 @pytest.fixture

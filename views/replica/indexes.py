@@ -134,7 +134,7 @@ def readable(project: Project, home: Storage) -> Path:
                 before.stop()
             keeper = Keeper(home, _private_root(home), plan, own=True)
             keeper.catch_up()
-            _following[key] = Following(keeper)
+            _following[key] = Following(keeper, max(POLL_SECONDS, home.glance))
             _following[key].start()
         return _following[key].keeper.follower.index
 

@@ -78,7 +78,7 @@ class Commit:
 def open_table(home: Storage) -> DeltaTable:
     """The table as it is now."""
     with home.explained():
-        return DeltaTable(home.named(TABLE), storage_options=_options(home))
+        return DeltaTable(home.named(TABLE), storage_options=home.options)
 
 
 def create_table(home: Storage, meta: Meta) -> None:
@@ -92,12 +92,8 @@ def create_table(home: Storage, meta: Meta) -> None:
             name=meta.group,
             description=f"partials of the chronicle state {meta.id}",
             configuration=_CONFIGURATION,
-            storage_options=_options(home),
+            storage_options=home.options,
         )
-
-
-def _options(home: Storage) -> dict[str, str] | None:
-    return None if home.options is None else dict(home.options)
 
 
 def write_file(home: Storage, kind: str, epoch: int, shares: Iterable[Share]) -> File:

@@ -10,7 +10,7 @@ import io
 import os
 import re
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -41,6 +41,8 @@ _MUCH = 64 << 20
 _BUFFER = 8 << 20
 _ATTEMPTS = 20
 _SIGNS = re.compile(r"\x1b\[[0-9;]*m")
+_TRIED = re.compile(r" in [0-9.]+[nµm]?s(, after .*?)? +- ")
+"""How long it took, which is another time at every time, and how often it was tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ class Bucket:
         return 1.0
 
     @property
-    def options(self) -> Mapping[str, str]:
+    def options(self) -> dict[str, str]:
         """A commit is a write on condition that there is no such version: never a rename, which S3 does not have."""
         patience = f"{_PATIENCE.total_seconds():.0f}s"
         return {"conditional_put": "etag", "max_retries": str(_RETRIES), "retry_timeout": patience}
@@ -234,4 +236,5 @@ def _gist(error: Exception) -> str:
     """The first line of what obstore says, the last of what delta-rs does; both tell more for their own authors."""
     lines = [_SIGNS.sub("", line).strip().removeprefix("↳ ") for line in str(error).splitlines()]
     told = [line for line in lines if line] or [type(error).__name__]
-    return f"{told[0]}: {told[-1]}" if isinstance(error, OSError | DeltaError) and len(told) > 1 else told[0]
+    gist = f"{told[0]}: {told[-1]}" if isinstance(error, OSError | DeltaError) and len(told) > 1 else told[0]
+    return _TRIED.sub(": ", gist)

@@ -6,7 +6,7 @@ lies on a local disk in either case: `own` and `indexes`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
@@ -40,7 +40,7 @@ class Storage(Protocol):
         ...
 
     @property
-    def options(self) -> Mapping[str, str] | None:
+    def options(self) -> dict[str, str] | None:
         """What delta-rs is told beside the URL."""
         ...
 

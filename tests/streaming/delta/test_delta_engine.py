@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -31,6 +32,7 @@ from streaming.job import Job
 from streaming.planning import meaning, settle_definition
 from streaming.run import plan_of
 from streaming.source import JOURNAL, JournalSource
+from tests.object_store import Keep
 from views.replica import Follower
 from views.state import writer_lock
 
@@ -76,10 +78,13 @@ def test_structured_streaming_into_delta_is_the_reference(
 
 
 def test_workers_that_share_no_disk_but_the_tables_follow_the_relations_themselves(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: Keep
 ) -> None:
     monkeypatch.setattr(DeltaRunner, "_is_local", False)
-    project = project_in(tmp_path)
+    project = kept(project_in(tmp_path))
+    for name, value in os.environ.items():
+        if name.startswith("AWS_"):  # the JVM may have been started before they were there
+            monkeypatch.setitem(spark.sparkContext.environment, name, value)
     assert project.journal_path is not None
     with Journal.open(project.journal_path) as journal:
         append(journal, bodies(seed=3), 120)
