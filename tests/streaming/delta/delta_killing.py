@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from generators.delta import LocalDeltaJob
@@ -21,10 +22,11 @@ _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["streaming.delta.store", "streaming.delta.repair", "views.lookup", "views.reference"])
 
 
-def keep_current(definition: Path, most: int, failpoint: str) -> None:
-    """Drains the journal into the Delta state in epochs of at most `most` appends; compacts now and then."""
-    os.environ["CHRONICLE_FAILPOINT"] = failpoint
-    project = Project.load(definition)
+def keep_current(definition: Path, most: int, failpoint: str, bucket: Mapping[str, str] | None = None) -> None:
+    """Drains the journal into the Delta state in epochs of at most `most` appends; compacts now and then. `bucket` is
+    the environment of one, with its URL as STATE."""
+    os.environ.update({**(bucket or {}), "CHRONICLE_FAILPOINT": failpoint})
+    project = Project.load(definition, state=bucket and bucket["STATE"])
     assert project.journal_path is not None
     source, means = JournalSource.at(project.journal_path.absolute()), meaning(project.definition)
     with writer_lock(project.home.own):

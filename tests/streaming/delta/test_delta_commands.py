@@ -178,10 +178,10 @@ def test_a_delta_state_in_a_bucket_from_its_first_run_to_its_lookups(
     bucket_url: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    shell, said = Shell(capsys), ""
+    shell = Shell(capsys)
     url = bucket_url.replace("s3://", "s3a://")
     Path("chronicle.yaml").write_text(DEFINITION.replace("state: state", f"state: {url}"))
-    code, said = _run()
+    code, _, said = shell("run", "--once")
     assert (code, "keep it there with --store delta" in said) == (2, True)
     assert shell.json("doctor", "-f", "chronicle.yaml")["findings"][-2]["status"] == "ok"
     for number in range(6):

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from generators.delta import assert_index
+from generators.delta import SMALL_MAP, assert_index
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the group, and the appends, of the embedded engine's kills
 
@@ -15,7 +15,8 @@ from engine_cases import append, bodies, expected, project_in
 
 from chronicle.journal import Journal
 from chronicle.project import Project
-from views.replica import private_index
+from tests.object_store import ObjectStore
+from views.replica import Follower, private_index
 from views.replica.indexes import plan_of
 
 pytestmark = pytest.mark.slow
@@ -51,6 +52,23 @@ def test_a_death_of_the_job_at_every_step_one_after_another_changes_nothing(tmp_
         assert exit_code(keep_current, definition, 4, step) == KILLED, step
     assert exit_code(keep_current, definition, 25, "") == 0
     assert_index(project, private_index(project.home, plan_of(project)), expected(project))
+
+
+def test_a_job_on_a_bucket_continues_exactly_on_another_machine_after_deaths(
+    tmp_path: Path, bucket_url: str, object_store: ObjectStore
+) -> None:
+    project = Project(_group(tmp_path).loaded, bucket_url)
+    definition = tmp_path / "chronicle.yaml"
+    machines = [
+        {**object_store.environment, "STATE": bucket_url, "CHRONICLE_LOCAL": str(tmp_path / machine)}
+        for machine in ("one", "other")
+    ]
+    for number, step in enumerate(["planned", "uncommitted", "committed", "compacting"]):
+        assert exit_code(keep_current, definition, 25, step, machines[number % 2]) == KILLED, step
+    assert exit_code(keep_current, definition, 25, "", machines[0]) == 0
+    index = tmp_path / "index"
+    Follower(project.home, index, plan_of(project), map_size=SMALL_MAP).catch_up()
+    assert_index(project, index, expected(project))
 
 
 def test_a_follower_killed_at_every_step_resumes_where_each_shard_is(tmp_path: Path) -> None:
