@@ -14,6 +14,7 @@ from chronicle.errors import DefinitionError, UsageError
 if TYPE_CHECKING:
     from chronicle.definitions.consistency import Calendars
     from views.check import Verdict
+    from views.state.storage import Storage
 
 
 class Project:
@@ -53,16 +54,23 @@ class Project:
         return self.loaded.directory
 
     @property
+    def home(self) -> Storage:
+        """Where the state is: a directory, or with the Delta store a prefix of a bucket."""
+        from views.state.storage import storage_at
+
+        stated = self._state or self.definition.state
+        return storage_at(stated if self._state or "://" in stated else self.directory / stated)
+
+    @property
     def state_dir(self) -> Path:
-        """Where views, ledger and checkpoint live; one that was given (`--state`) is relative to where we are."""
+        """The directory of an embedded state; one that was given (`--state`) is relative to where we are."""
         stated = self._state or self.definition.state
         if "://" not in stated:
             return Path(stated) if self._state else self.directory / stated
-        url = urlsplit(stated)
-        if url.scheme != "file":
+        if (url := urlsplit(stated)).scheme != "file":
             raise UsageError(
-                f"the state {stated} is a URL, and a state is a directory",
-                "name one on a disk or a volume that every process mounts (docs/deployment.md)",
+                f"the state {self.home} is on an object store, and an embedded state is a directory",
+                "keep it there with --store delta, or name a directory with --state",
             )
         return Path(url.path)
 

@@ -10,7 +10,6 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -28,7 +27,7 @@ from streaming.source import Extent, Extents, OffsetsGoneError, SourceAwayError
 from streaming.tasks import FOLDED, MAPPED, Group
 from views.kernel.map import SlotRange
 from views.state import EpochPlan, Slot
-from views.state.durable import write_whole
+from views.state.storage import Storage
 
 _ANSWER_MS = 5_000
 """How long one question may take. Whether to ask again is the job's to say."""
@@ -84,15 +83,21 @@ class KafkaSource:
         """How many each topic has."""
         return dict(Counter(slot.topic for slot in self.extents()))
 
-    def settled(self, state: Path) -> KafkaSource:
+    def settled(self, home: Storage) -> KafkaSource:
         """This source for the job of a state, and no other topics of the same names from now on."""
-        path = state / _IDS
-        known: dict[str, str] = orjson.loads(path.read_bytes()) if path.exists() else {}
-        found = {topic: each for topic, each in replace(self, ids=known).look().ids.items() if each is not None}
-        if not found.items() <= known.items():
-            state.mkdir(parents=True, exist_ok=True)
-            write_whole(path, orjson.dumps(known | found, option=orjson.OPT_INDENT_2))
-        return replace(self, ids=known | found)
+        known: dict[str, str] = {}
+
+        def change(written: bytes | None) -> bytes:
+            known.clear()
+            known.update(orjson.loads(written) if written else {})
+            found = {topic: each for topic, each in replace(self, ids=known).look().ids.items() if each is not None}
+            if written is not None and found.items() <= known.items():
+                return written
+            known.update(found)
+            return orjson.dumps(known, option=orjson.OPT_INDENT_2)
+
+        home.update(_IDS, change)
+        return replace(self, ids=known)
 
     def look(self) -> Seen:
         extents: dict[Slot, Extent] = {}

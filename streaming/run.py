@@ -30,6 +30,7 @@ from views.kernel.failpoints import reach
 from views.kernel.rebuild import to_rebuild
 from views.plan import GroupPlan, plan_group
 from views.state import NoStateError, Slot, State, read_meta, writer_lock
+from views.state.storage import Storage
 
 if TYPE_CHECKING:
     from streaming.delta.store import DeltaState
@@ -80,12 +81,15 @@ def run(
     plan = plan_of(project)
     attendance = attendance or Attendance()
     source = _source(project, options, attendance)
-    with writer_lock(project.state_dir), _stopped_by_signals() as stopping:
-        before = _known_views(project.state_dir)
+    home = project.home
+    with writer_lock(home.own), _stopped_by_signals() as stopping:
+        before, store = _known_views(home), _store(project, options)
+        if store == "embedded":
+            _ = project.state_dir  # says that an object store is none
         means = meaning(project.definition)
         if isinstance(source, KafkaSource):
-            source = source.settled(project.state_dir)
-        delta = _delta(project, plan, source) if _store(project, options) == "delta" else None
+            source = source.settled(home)
+        delta = _delta(project, plan, source) if store == "delta" else None
         if before is not None:
             settle_definition(delta.state if delta else State.open(project.state_dir.absolute()), means)
         state = delta.state if delta else prepared(project, plan, source)
@@ -101,7 +105,7 @@ def run(
             if retention is not None:
                 retention.apply(ends[JOURNAL])
             return state
-        log = _log(state, options)
+        log = None if options.verbose else home.own / "spark.log"
         spark = open_session(options.master, project.definition.name, jars=options.jars, log=log)
         _heed(stopping)  # Spark has taken SIGINT for itself
         try:
@@ -138,10 +142,6 @@ def _ends(spark: SparkSession) -> bool:
 def _retention(project: Project, source: JournalSource | KafkaSource) -> Retention | None:
     retain = project.definition.retain
     return Retention(source, retain.average) if retain is not None and isinstance(source, JournalSource) else None
-
-
-def _log(state: State, options: RunOptions) -> Path | None:
-    return None if options.verbose else state.root / "spark.log"
 
 
 def plan_of(project: Project) -> GroupPlan:
@@ -198,12 +198,12 @@ def prepared(project: Project, plan: GroupPlan, source: JournalSource | KafkaSou
 def _store(project: Project, options: RunOptions) -> str:
     """A state knows its store: only a new one takes what is asked for."""
     try:
-        held = read_meta(project.state_dir).store
+        held = read_meta(project.home).store
     except NoStateError:
         return options.store or "embedded"
     if options.store not in (None, held):
         raise UsageError(
-            f"the state at {project.state_dir} is kept in the {held} store, not in the {options.store} store",
+            f"the state at {project.home} is kept in the {held} store, not in the {options.store} store",
             "leave --store away, or start a new state with --state",
         )
     return held
@@ -220,9 +220,9 @@ def _delta(project: Project, plan: GroupPlan, source: JournalSource | KafkaSourc
     return delta.of_journal(source.id) if isinstance(source, JournalSource) else delta
 
 
-def _known_views(directory: Path) -> set[str] | None:
+def _known_views(home: Storage) -> set[str] | None:
     try:
-        return set(read_meta(directory).views)
+        return set(read_meta(home).views)
     except NoStateError:
         return None
 

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 
 from chronicle.cli.machine import jar_directory
 from tests.brokers import _certificate, kafka_broker, kafka_secured, kafka_servers, own_broker, topic  # noqa: F401
+from tests.object_store import _object_store, bucket_url, kept, object_store  # noqa: F401
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -45,7 +45,7 @@ def command(project: Project, master: str | None, retain: str, as_json: bool) ->
     hours = math.ceil(parse_wait(retain) / 3600)
     if parse_wait(retain) < _LEAST_SECONDS:
         raise UsageError(f"--retain {retain} is less than an hour", "files of the epoch under way must not be taken")
-    home = project.state_dir.absolute()
+    home = project.home
     read_meta(home)
     if not is_delta(home):
         raise ChronicleError(f"the state at {home} is not in the Delta store", "an embedded state needs no compaction")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from chronicle.cli import machine, output
 from chronicle.cli.machine import Finding, Status
 from chronicle.cli.options import DEFAULT_FILE, json_option, open_project
 from chronicle.errors import ChronicleError, DefinitionError
+
+if TYPE_CHECKING:
+    from views.state.storage import Storage
 
 _MARKS = {
     Status.OK: click.style("✓", fg="green"),
@@ -46,6 +50,21 @@ def show(findings: Iterable[Finding]) -> None:
             output.result(f"  {' ' * width}  {click.style('fix', bold=True)}: {finding.fix}")
 
 
+def _state(home: Storage) -> Finding:
+    """An object store answers, which is all that can be known without writing; its indexes lie on this machine."""
+    from views.state.directory import Directory
+
+    if isinstance(home, Directory):
+        return machine.disk("state", home.path)
+    try:
+        there = home.stamp("meta.json") is not None
+    except ChronicleError as error:
+        return Finding("state", Status.FAILED, error.message, error.hint)
+    room = machine.disk("state", home.own)
+    found = f"{home}: {'there' if there else 'answers, and has no state yet'}; indexes in {room.found}"
+    return Finding("state", room.status, found, room.fix)
+
+
 def definition_findings(files: tuple[str, ...], state: str | None) -> list[Finding]:
     """What the definition at hand needs; where none is named and none is here, only this directory is looked at."""
     if not files and not Path(DEFAULT_FILE).exists():
@@ -62,7 +81,7 @@ def definition_findings(files: tuple[str, ...], state: str | None) -> list[Findi
     except ChronicleError as error:
         return [Finding("definition", Status.FAILED, error.message, error.hint)]
     read = Finding("definition", Status.OK, f"{shown}: group '{definition.name}', {len(definition.views)} views")
-    found = [read, machine.disk("state", project.state_dir)]
+    found = [read, _state(project.home)]
     if (journal := project.journal_path) is not None:
         return [*found, machine.disk("journal", journal)]
     return [*found, machine.jars(needed=True)]

@@ -31,7 +31,10 @@ file_option = click.option(
 """Gives the command `files: tuple[str, ...]`."""
 
 state_option = click.option(
-    "--state", type=click.Path(), metavar="DIR", help="The state directory, instead of the definition's."
+    "--state",
+    type=click.Path(),
+    metavar="DIR",
+    help="The state's directory, or s3://BUCKET/PREFIX with the Delta store, instead of the definition's.",
 )
 """Gives the command `state: str | None`."""
 

@@ -46,7 +46,7 @@ def command(project: Project, view: str | None, master: str, limit: int | None, 
     from streaming.recompute import recompute
     from streaming.recompute.session import batch_session
 
-    log = views.directory / "recompute.log" if writable else Path(os.devnull)
+    log = views.home.own / "recompute.log" if writable else Path(os.devnull)
     with batch_session(master, None if verbose else log) as spark:
         report = recompute(views, spark, [] if view is None else [view])
     if as_json:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.exceptions import CommitFailedError
@@ -21,9 +20,20 @@ from chronicle.errors import ChronicleError
 from views.kernel.failpoints import reach
 from views.replica.compaction import Work, commit_snapshot, work_on
 from views.replica.ledger import LedgerRow, encode_ledger
-from views.replica.table import LEDGER, NO_SHARD, PARTITIONED_BY, SCHEMA, File, create_table, table_path, write_file
+from views.replica.table import (
+    LEDGER,
+    LOG,
+    NO_SHARD,
+    PARTITIONED_BY,
+    SCHEMA,
+    TABLE,
+    File,
+    create_table,
+    open_table,
+    write_file,
+)
 from views.state import Meta, Outcome
-from views.state.durable import sync_directory
+from views.state.storage import Storage
 
 _ATTEMPTS = 20
 
@@ -31,7 +41,7 @@ _ATTEMPTS = 20
 class FencedError(ChronicleError):
     """Another job has taken the state over."""
 
-    def __init__(self, home: Path, own: int, term: int) -> None:
+    def __init__(self, home: Storage, own: int, term: int) -> None:
         super().__init__(
             f"another job has taken over the state {home} (term {term}, this job's is {own})",
             "this one has committed nothing since; let it go, or stop the other and start it again",
@@ -40,30 +50,35 @@ class FencedError(ChronicleError):
 
 @dataclass(slots=True)
 class Committer:
-    home: Path
+    """`begun` and `epoch`: the last term and the last epoch in the table as it was loaded. Asking delta-rs for them
+    reads the log anew, from its last checkpoint on."""
+
+    home: Storage
     group: str
     term: int
     _table: DeltaTable
+    _begun: int
+    _epoch: int
 
     @classmethod
-    def begin(cls, home: Path, meta: Meta) -> Committer:
+    def begin(cls, home: Storage, meta: Meta) -> Committer:
         """Makes the table if there is none, and begins a term: from now on no earlier job commits."""
         create_table(home, meta)
         for _ in range(_ATTEMPTS):
-            table = DeltaTable(str(table_path(home)))
-            term = 1 + (table.transaction_version(_term(meta.group)) or 0)
-            begun = cls(home, meta.group, term, table)
+            committer = cls(home, meta.group, 0, open_table(home), 0, 0)
+            committer._read()
+            committer.term = 1 + committer._begun
             try:
-                begun._write([], [Transaction(_term(meta.group), term)])
+                committer._write([], [committer._named])
             except CommitFailedError:
                 continue  # another job has begun a term at the same moment; whose is larger stays
-            return begun
+            return committer
         raise ChronicleError(f"the state {home} is being taken over again and again", "let only one job have it")
 
     @property
     def epoch(self) -> int:
         """The last epoch that is committed, as far as this job has seen."""
-        return self._table.transaction_version(_epoch(self.group)) or 0
+        return self._epoch
 
     def commit(self, epoch: int, partials: Sequence[File], outcome: Outcome) -> None:
         """The epoch with its row of the ledger, as one commit. Refused (FencedError) where another job has begun a
@@ -75,7 +90,9 @@ class Committer:
         try:
             self._write([*partials, ledger], [Transaction(_epoch(self.group), epoch), self._named])
         except CommitFailedError as error:
-            self._table.update_incremental()
+            self._update()
+            if (self._begun, self.epoch) == (self.term, epoch):
+                return  # it is there, and nobody else commits in this term: only the answer was lost
             self._refuse_strangers(epoch - 1)
             raise ChronicleError(f"epoch {epoch} was not committed: {error}", "run again: it is repeated") from error
         reach("committed")
@@ -83,11 +100,11 @@ class Committer:
     def replace(self, build: Callable[[Work], Sequence[File]]) -> None:
         """Puts snapshots that `build` makes in the place of everything that is committed, as one commit."""
         expected = self.epoch
-        self._table.update_incremental()  # compactions since; what else came is refused here, or by the commit
+        self._update()  # compactions since; what else came is refused here, or by the commit
         self._refuse_strangers(expected)
         work = work_on(self.home, self._table)
         commit_snapshot(self._table, work, build(work), self.group, [self._named])
-        self._table.update_incremental()
+        self._update()
 
     @property
     def _named(self) -> Transaction:
@@ -95,21 +112,38 @@ class Committer:
         return Transaction(_term(self.group), self.term)
 
     def _refuse_strangers(self, expected: int) -> None:
-        term = self._table.transaction_version(_term(self.group))
-        if term != self.term:
-            raise FencedError(self.home, self.term, term or 0)
+        if self._begun != self.term:
+            raise FencedError(self.home, self.term, self._begun)
         if self.epoch != expected:
             raise ChronicleError(
-                f"{table_path(self.home)} has epoch {self.epoch} and cannot take epoch {expected + 1}",
+                f"{self.home.named(TABLE)} has epoch {self.epoch} and cannot take epoch {expected + 1}",
                 "epochs are committed once and in order; run again, and the job goes on from what is there",
             )
 
     def _write(self, files: Sequence[File], transactions: list[Transaction]) -> None:
         added: list[AddAction | RemoveAction] = [file.added() for file in files]
-        properties = CommitProperties(app_transactions=transactions)
-        self._table.create_write_transaction(added, "append", SCHEMA, PARTITIONED_BY, commit_properties=properties)
-        self._table.update_incremental()
-        sync_directory(table_path(self.home) / "_delta_log")
+        properties, before = CommitProperties(app_transactions=transactions), self._table.version()
+        with self.home.explained():
+            self._table.create_write_transaction(added, "append", SCHEMA, PARTITIONED_BY, commit_properties=properties)
+            self._table.update_incremental()
+        self.home.sync(LOG)
+        if self._table.version() == before + 1:
+            told = {each.app_id: each.version for each in transactions}
+            self._begun = told.get(_term(self.group), self._begun)
+            self._epoch = told.get(_epoch(self.group), self._epoch)
+        else:
+            self._read()  # others have committed too: what they have must be known before the next commit
+
+    def _update(self) -> None:
+        """Takes in what others have committed."""
+        with self.home.explained():
+            self._table.update_incremental()
+        self._read()
+
+    def _read(self) -> None:
+        with self.home.explained():
+            self._begun = self._table.transaction_version(_term(self.group)) or 0
+            self._epoch = self._table.transaction_version(_epoch(self.group)) or 0
 
 
 def _term(group: str) -> str:

@@ -21,6 +21,7 @@ from streaming.tasks import Batches
 from views.plan import GroupPlan
 from views.replica.compaction import Work, compact, compact_shard, vacuum
 from views.replica.table import SNAPSHOT, File
+from views.state.storage import Storage
 
 EVERY = 200
 """Epochs after which the job compacts."""
@@ -49,7 +50,7 @@ class CompactShards:
                     yield pa.record_batch([[file.path], [file.size]], schema=_SCHEMA)
 
 
-def compact_in(spark: SparkSession, home: Path, plan: GroupPlan) -> int:
+def compact_in(spark: SparkSession, home: Storage, plan: GroupPlan) -> int:
     """Compacts with at most half of the session's cores: epochs go on meanwhile."""
     shipped = spark.sparkContext.broadcast(pickle.dumps(plan))
 
@@ -66,7 +67,7 @@ def compact_in(spark: SparkSession, home: Path, plan: GroupPlan) -> int:
         shipped.unpersist()
 
 
-def compact_on(master: str, home: Path, plan: GroupPlan) -> int:
+def compact_on(master: str, home: Storage, plan: GroupPlan) -> int:
     """For the command line: a session of its own."""
     spark = open_session(master, "compaction", log=Path(os.devnull))
     try:
@@ -80,7 +81,7 @@ class Compactor:
     """Compacts in the background every so many epochs; one that fails is tried again after as many."""
 
     spark: SparkSession
-    home: Path
+    home: Storage
     plan: GroupPlan
     every: int = EVERY
     _epochs: int = 0

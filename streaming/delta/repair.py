@@ -21,11 +21,12 @@ from views.replica.snapshots import apply, known_part, parts_of
 from views.replica.table import File
 from views.state import Meta, State, read_meta
 from views.state.environment import environment
-from views.state.meta import with_new_ids, write_meta
+from views.state.meta import replace_meta, with_new_ids, write_meta
+from views.state.storage import Storage
 
 
 def rebuild(
-    home: Path,
+    home: Storage,
     committer: Committer,
     plan: GroupPlan,
     index: State,
@@ -47,7 +48,7 @@ def rebuild(
     reach("rebuilt")
     held = read_meta(home)
     meta = replace(with_new_ids(held, views), corrected={**held.corrected, **views})
-    write_meta(home, meta)
+    replace_meta(home, held, meta)
     reach("adopted")
     return meta
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from pyspark.sql import DataFrame, Row, SparkSession
 
@@ -19,13 +18,14 @@ from views.kernel.fold import outcome_of
 from views.kernel.in_process import ranges_of
 from views.replica import Follower, private_index
 from views.state import EpochPlan
+from views.state.storage import Storage
 
 
 @dataclass(slots=True, kw_only=True)
 class DeltaRunner(EpochRunner):
     """`state` is the job's own index, which `follower` keeps; only it is read, and only the table is written."""
 
-    home: Path
+    home: Storage
     committer: Committer
     follower: Follower
     compactor: Compactor = field(init=False)
@@ -40,7 +40,7 @@ class DeltaRunner(EpochRunner):
         own = super(DeltaRunner, self).group  # slots=True makes the class anew: super() would not find it
         if self._is_local:
             return own
-        return FollowingGroup(self.home, own.state_id, own.plan_id, own.plan, own.map_size)
+        return FollowingGroup(own.state, own.state_id, own.plan_id, own.plan, own.map_size, self.home)
 
     def _run(self, epoch: EpochPlan, session: SparkSession) -> None:
         if self.committer.epoch < epoch.epoch:
@@ -56,7 +56,7 @@ class DeltaRunner(EpochRunner):
         if not ranges:
             return []
         if isinstance(self.mapper, JournalMapper):
-            return self._journal_frame(self.mapper).collect()
+            return self._journal_frame(self.mapper, epoch).collect()
         mapped = self.mapper.mapped(session, self.group, ranges, epoch)
         return mapped.mapInArrow(WriteShares(self.home, epoch.epoch), WRITTEN).collect()
 
@@ -70,10 +70,11 @@ class DeltaRunner(EpochRunner):
         self.follower.catch_up()
         self.state = replace(self.follower.state, meta=meta, home=self.home)
 
-    def _journal_frame(self, mapper: JournalMapper) -> DataFrame:
-        """The frame that runs the epoch written down last: the journal is one slot, and planning costs more than a
-        small epoch's work."""
-        task = WriteMapped(self.group, self.home, mapper.source.read)
+    def _journal_frame(self, mapper: JournalMapper, epoch: EpochPlan) -> DataFrame:
+        """On one machine the frame runs the epoch written down last: the journal is one slot, and planning costs more
+        than a small epoch's work."""
+        planned = self.state.directory if self._is_local else epoch
+        task = WriteMapped(self.group, self.home, planned, self.state.meta.slots, mapper.source.read)
         if self._frame is None or self._frame[0] != task:
             self._frame = (task, self.spark.range(0, 1, 1, 1).mapInArrow(task, WRITTEN))
         return self._frame[1]

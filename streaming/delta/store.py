@@ -18,7 +18,8 @@ from views.plan import GroupPlan
 from views.replica import Follower, is_delta, private_index
 from views.state import EpochLog, Meta, NoStateError, State, read_meta
 from views.state.environment import MAP_SIZE
-from views.state.meta import new_meta, register, register_slots, write_meta
+from views.state.meta import new_meta, register, register_slots, replace_meta
+from views.state.storage import Storage
 from views.state.store import refuse_changes
 
 
@@ -26,7 +27,7 @@ from views.state.store import refuse_changes
 class DeltaState:
     """`state` is the job's own index, with the registry of the Delta state at `home`."""
 
-    home: Path
+    home: Storage
     state: State
     committer: Committer
     follower: Follower
@@ -41,30 +42,31 @@ class DeltaState:
 
 
 def open_delta(project: Project, plan: GroupPlan, topics: Mapping[str, int], *, map_size: int = MAP_SIZE) -> DeltaState:
-    """Under the writer's lock: begins a term, brings the index up to the last commit, registers what is new."""
-    home = project.state_dir.absolute()
+    """Under this machine's lock: begins a term, brings the index up to the last commit, registers what is new."""
+    home = project.home
     meta = _meta(home, project)
     refuse_changes(home, meta, plan.view_layouts, plan.relation_layouts)
     committer = Committer.begin(home, meta)
-    _forget_foreign_plans(home, committer.epoch)
     since = _high_waters(Follower(home, private_index(home, plan), plan, map_size=map_size)) if committer.epoch else {}
     prints = {layout.name: layout.fingerprint for layout in plan.view_layouts}
     relations = {layout.name: layout.fingerprint for layout in plan.relation_layouts}
     wanted = register_slots(register(meta, prints, relations, since), topics)
     if wanted != meta:
-        write_meta(home, wanted)
+        replace_meta(home, meta, wanted)
     follower = Follower(home, private_index(home, plan), plan, map_size=map_size)
     follower.catch_up()
+    _refuse_later(follower, committer)
+    _forget_foreign_plans(follower.index, committer.epoch)
     return DeltaState(home, replace(follower.state, meta=wanted, home=home), committer, follower)
 
 
-def _meta(home: Path, project: Project) -> Meta:
+def _meta(home: Storage, project: Project) -> Meta:
     definition = project.definition
     try:
         meta = read_meta(home)
     except NoStateError:
         meta = new_meta(definition.name, definition.shards, version("tzdata"), "delta")
-        write_meta(home, meta)
+        replace_meta(home, None, meta)
     if meta.group != definition.name:
         raise ChronicleError(
             f"the state at {home} belongs to the group {meta.group}, not to {definition.name}", "give --state another"
@@ -84,10 +86,18 @@ def _high_waters(follower: Follower) -> dict[str, int]:
     return {str(slot): at.next_offset for slot, at in standing.slots.items()}
 
 
-def _forget_foreign_plans(home: Path, epoch: int) -> None:
-    """Plans that do not fit the last commit are of a job that was taken over: an epoch is all or nothing here, so none
+def _refuse_later(follower: Follower, committer: Committer) -> None:
+    if follower.epoch > committer.epoch:
+        raise ChronicleError(
+            f"the state {committer.home} has epoch {committer.epoch}, and its index {follower.index} {follower.epoch}",
+            "where the state was put back from a backup: remove this index, and those of followers, and start again",
+        )
+
+
+def _forget_foreign_plans(index: Path, epoch: int) -> None:
+    """Plans that do not fit the last commit were overtaken by another job's: an epoch is all or nothing here, so none
     of them is needed."""
-    path = home / "plans.json"
-    planned = EpochLog(home).latest()
+    path = index / "plans.json"
+    planned = EpochLog(index).latest()
     if planned is not None and planned.epoch not in (epoch, epoch + 1):
         path.unlink()

@@ -27,7 +27,8 @@ from views.kernel.wire import decode, encode
 from views.plan import GroupPlan
 from views.replica import Follower
 from views.replica.table import PARTIAL, File, Share, write_file
-from views.state import LEDGER_SHARD, EpochLog, State, read_meta
+from views.state import LEDGER_SHARD, EpochLog, EpochPlan, Slot, State, read_meta
+from views.state.storage import Storage
 
 WRITTEN = "path string, size bigint, ledger binary"
 """A file, and the ledger's part of the maps whose shares are in it."""
@@ -37,15 +38,17 @@ _WRITTEN = pa.schema([("path", pa.string()), ("size", pa.int64()), ("ledger", pa
 
 @dataclass(frozen=True, slots=True)
 class FollowingGroup(Group):
-    """On a cluster no disk is shared but the table's: a worker's machine follows the relations into an index of its
-    own, brought up to the last epoch before the map. `state` is the Delta state."""
+    """On a cluster no disk is shared but the table's, or none: a worker's machine follows the relations of the Delta
+    state `home` into an index of its own, brought up to the last epoch before the map."""
+
+    home: Storage
 
     def opened(self) -> tuple[GroupPlan, State, MapKernel]:
-        key = (os.getpid(), str(self.state), self.state_id, self.plan_id)
+        key = (os.getpid(), str(self.home), self.state_id, self.plan_id)
         if key not in _following:
             _following.clear()
             plan: GroupPlan = pickle.loads(self.plan.value)
-            follower = Follower(self.state, _worker_index(self.state, self.plan_id), plan, False, self.map_size)
+            follower = Follower(self.home, _worker_index(self.home, self.plan_id), plan, False, self.map_size)
             _following[key] = (plan, follower, MapKernel(plan, follower.state))
             spare_the_collector()
         plan, follower, kernel = _following[key]
@@ -57,24 +60,27 @@ class FollowingGroup(Group):
 _following: dict[tuple[int, str, str, str], tuple[GroupPlan, Follower, MapKernel]] = {}
 
 
-def _worker_index(home: Path, plan_id: str) -> Path:
+def _worker_index(home: Storage, plan_id: str) -> Path:
     return Path(tempfile.gettempdir()) / f"chronicle-{os.getuid()}" / read_meta(home).id / plan_id[:12]
 
 
 @dataclass(frozen=True, slots=True)
 class WriteMapped:
-    """Rows are numbers of ranges of the epoch that is written down last; each task maps its own and writes a file."""
+    """Rows are numbers of ranges of an epoch; each task maps its own and writes a file. The epoch is `planned`, or the
+    one that is written down last in that directory of this machine."""
 
     group: Group
-    home: Path
+    home: Storage
+    planned: EpochPlan | Path
+    slots: tuple[Slot, ...]
     read: Reader
 
     def __call__(self, batches: Batches) -> Batches:
         with carried():
             _, state, kernel = self.group.opened()
-            epoch = EpochLog(self.home).latest()
+            epoch = EpochLog(self.planned).latest() if isinstance(self.planned, Path) else self.planned
             assert epoch is not None  # it is written down before it is run
-            ranges = ranges_of(epoch, read_meta(self.home).slots)
+            ranges = ranges_of(epoch, self.slots)
             for batch in batches:
                 parts = [ranges[number] for number in batch.column(0).to_pylist() if number < len(ranges)]
                 results = [kernel.map(part, self.read(part)) for part in parts]
@@ -90,7 +96,7 @@ def shares_of(results: Sequence[SlotResult], shards: int) -> list[Share]:
 class WriteShares:
     """Rows are the shares (shard, blob) of a map before it in the same task."""
 
-    home: Path
+    home: Storage
     epoch: int
 
     def __call__(self, batches: Batches) -> Batches:
@@ -104,7 +110,7 @@ class WriteShares:
             yield from written(self.home, self.epoch, shares, results)
 
 
-def written(home: Path, epoch: int, shares: Sequence[Share], results: Iterable[SlotResult]) -> Batches:
+def written(home: Storage, epoch: int, shares: Sequence[Share], results: Iterable[SlotResult]) -> Batches:
     """A file with the shares, told to the driver; none where there are none."""
     if not shares:
         return

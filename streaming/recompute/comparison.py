@@ -116,7 +116,7 @@ def _retained(views: Views, definition: Definition, standing: Standing) -> Retai
         made_from = views.state.meta.journal
         if journal.next_offset() < last or (made_from is not None and made_from != journal.id):
             raise ChronicleError(
-                f"the state at {views.directory} was not made from the journal {path}",
+                f"the state at {views.home} was not made from the journal {path}",
                 "name the right state with --state, or the right journal in `source`",
             )
         first = min(journal.earliest_offset(), last)

@@ -14,6 +14,9 @@ from views.lookup.faults import NotYetError, UnknownViewError
 from views.lookup.ledger import Ledger, read_ledger
 from views.lookup.view import View
 from views.state import RelationLayout, Shard, Slot, State, ViewLayout, layout_of, read_meta
+from views.state.directory import Directory
+from views.state.meta import META
+from views.state.storage import Storage, storage_at
 
 _REFRESH_SECONDS = 1.0
 _POLL_SECONDS = 0.002
@@ -22,15 +25,15 @@ _POLL_SECONDS = 0.002
 def connect(project: Project | str | Path, state: str | Path | None = None) -> Views:
     """Lookups on a project's views. The state need not be there yet; a lookup before it is raises NotFoundError."""
     opened = project if isinstance(project, Project) else Project.load(project)
-    return Views(opened, opened.state_dir if state is None else Path(state))
+    return Views(opened, opened.home if state is None else storage_at(state))
 
 
 class Views(Mapping[str, View]):
     """Views by name; safe to share among threads. Iterating gives the names that the checker admits."""
 
-    def __init__(self, project: Project, directory: Path) -> None:
+    def __init__(self, project: Project, home: Storage) -> None:
         self.project = project
-        self.directory = directory
+        self.home = home
         definition = project.definition  # raises DefinitionError with every fault
         self._verdict = project.check()
         if self._verdict.errors:
@@ -42,7 +45,7 @@ class Views(Mapping[str, View]):
             for name, relation in definition.relations.items()
         ]
         self._state: State | None = None
-        self._stamp: tuple[int, int] | None = None
+        self._stamp: str | None = None
         self._looked = 0.0
         self._views: dict[str, View] = {}
 
@@ -71,11 +74,11 @@ class Views(Mapping[str, View]):
 
     def _readable(self) -> Path:
         """Where the rows are: of a Delta state in an index that follows it."""
-        if read_meta(self.directory).store == "embedded":
-            return self.directory
+        if isinstance(self.home, Directory) and read_meta(self.home).store == "embedded":
+            return self.home.path
         from views.replica import readable
 
-        return readable(self.project, self.directory)
+        return readable(self.project, self.home)
 
     def ledger(self, fate: str | None = None, limit: int | None = None) -> Ledger:
         return read_ledger(self.state, fate, limit)
@@ -110,7 +113,7 @@ class Views(Mapping[str, View]):
         layout = self._layouts[name]
         if registered.fingerprint != layout.fingerprint:
             raise ChronicleError(
-                f"view {name} no longer means what the state at {self.directory} holds",
+                f"view {name} no longer means what the state at {self.home} holds",
                 "give the changed view another name, or start a new state with --state",
             )
         view = self._views[name] = View(self, self.state, self._checked[name], layout)
@@ -119,12 +122,7 @@ class Views(Mapping[str, View]):
     def _refresh(self) -> None:
         """Notices that the job has registered something new, or that the state was replaced."""
         self._looked = time.monotonic()
-        try:
-            stat = (self.directory / "meta.json").stat()
-        except FileNotFoundError:
-            stamp = None
-        else:
-            stamp = (stat.st_ino, stat.st_mtime_ns)
+        stamp = self.home.stamp(META)
         if stamp == self._stamp:
             return
         before, self._stamp, self._state, self._views = self._state, stamp, None, {}

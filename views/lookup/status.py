@@ -97,8 +97,8 @@ def status_of(views: Views) -> Status:
         tally.counters,
         state.shards,
         state.size_bytes,
-        holder_of(views.directory),
-        _epoch_seconds(EpochLog(views.directory), standing),
+        holder_of(views.home.own),
+        _epoch_seconds(state.epochs, standing),
     )
 
 

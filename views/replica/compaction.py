@@ -36,15 +36,17 @@ from views.replica.table import (
     PARTITIONED_BY,
     SCHEMA,
     SNAPSHOT,
+    TABLE,
     File,
     active_files,
+    open_table,
     read_shares,
-    table_path,
     write_file,
 )
 from views.state import ShardTransaction, State, read_meta
 from views.state.environment import close_environment, environment
 from views.state.meta import write_meta
+from views.state.storage import Storage
 
 _EVERYTHING = 1 << 62
 
@@ -53,7 +55,7 @@ _EVERYTHING = 1 << 62
 class Work:
     """What one compaction reads: the old snapshot, the partials since, and where that ends."""
 
-    home: Path
+    home: Storage
     snapshot: tuple[File, ...]
     partials: tuple[File, ...]
     ledgers: tuple[File, ...]
@@ -72,9 +74,9 @@ Shards = Callable[[Work, int], Sequence[File]]
 """Runs `compact_shard` for every one of so many shards, wherever it likes."""
 
 
-def compact(home: Path, plan: GroupPlan, shards: Shards | None = None) -> int:
+def compact(home: Storage, plan: GroupPlan, shards: Shards | None = None) -> int:
     """Folds every epoch that is committed now into a snapshot; returns how many it took in, 0 where there are none."""
-    table = DeltaTable(str(table_path(home)))
+    table = open_table(home)
     work = work_on(home, table)
     if not work.ledgers:
         return 0
@@ -87,7 +89,7 @@ def compact(home: Path, plan: GroupPlan, shards: Shards | None = None) -> int:
     return len(work.ledgers)
 
 
-def work_on(home: Path, table: DeltaTable) -> Work:
+def work_on(home: Storage, table: DeltaTable) -> Work:
     """Everything that the table holds, as it was loaded."""
     files = active_files(table)
     of_kind = {kind: tuple(f for f in files if f.kind == kind) for kind in (SNAPSHOT, PARTIAL, LEDGER)}
@@ -112,7 +114,7 @@ def compact_shard(
             close_environment(_shard_path(Path(directory), shard))
 
 
-def _scratch(directory: Path, home: Path, plan: GroupPlan, shard: int) -> State:
+def _scratch(directory: Path, home: Storage, plan: GroupPlan, shard: int) -> State:
     write_meta(directory, known_meta(read_meta(home), plan))
     environment(_shard_path(directory, shard), create=True)
     return State.open(directory, plan.view_layouts, plan.relation_layouts)
@@ -160,18 +162,24 @@ def commit_snapshot(
     # of two compactions at once the second would remove what is gone: they are one application's transactions
     properties = CommitProperties(app_transactions=[Transaction(f"{group}/compaction", work.epoch), *also])
     try:
-        table.create_write_transaction(
-            [*removed, *added], "append", SCHEMA, PARTITIONED_BY, commit_properties=properties
-        )
+        with work.home.explained():
+            table.create_write_transaction(
+                [*removed, *added], "append", SCHEMA, PARTITIONED_BY, commit_properties=properties
+            )
     except CommitFailedError as error:
+        with work.home.explained():
+            table.update_incremental()
+        if {file.path for file in files} <= {file.path for file in active_files(table)}:
+            return  # it is there: only the answer was lost
         raise ChronicleError(
-            f"another compaction of {table_path(work.home)} was quicker: {error}", "nothing was changed by this one"
+            f"another compaction of {work.home.named(TABLE)} was quicker: {error}", "nothing was changed by this one"
         ) from error
 
 
-def vacuum(home: Path, retention_hours: int) -> int:
+def vacuum(home: Storage, retention_hours: int) -> int:
     """Deletes files that no version of the last hours refers to, also those of tasks that died; returns how many. A
     follower that still wanted one of them fills its index anew from the snapshot."""
-    table = DeltaTable(str(table_path(home)))
-    gone = table.vacuum(retention_hours, dry_run=False, enforce_retention_duration=False, full=True)
+    table = open_table(home)
+    with home.explained():
+        gone = table.vacuum(retention_hours, dry_run=False, enforce_retention_duration=False, full=True)
     return len(gone)

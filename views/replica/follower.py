@@ -7,11 +7,11 @@ skipped: the index is then filled anew from the table's latest snapshot, each sh
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-
-from deltalake import DeltaTable
 
 from chronicle.errors import ChronicleError
 from views.kernel.failpoints import reach
@@ -25,16 +25,18 @@ from views.replica.table import (
     NO_SHARD,
     PARTIAL,
     SNAPSHOT,
+    TABLE,
     File,
     active_files,
     is_overtaken,
+    open_table,
     read_commit,
     read_shares,
-    table_path,
 )
 from views.state import EpochPlan, Meta, NoStateError, ShardTransaction, State, read_meta
 from views.state.environment import MAP_SIZE, environment
-from views.state.meta import write_meta
+from views.state.meta import META, write_meta
+from views.state.storage import Storage
 
 
 class OtherViewsError(ChronicleError):
@@ -64,14 +66,15 @@ def known_meta(meta: Meta, plan: GroupPlan, *, views: bool = True) -> Meta:
 class Follower:
     """`home` is the Delta state, `index` the directory that follows it. Several may work on one index."""
 
-    home: Path
+    home: Storage
     index: Path
     plan: GroupPlan
     views: bool = True
     map_size: int = MAP_SIZE
-    _stamp: tuple[int, int] | None = None
+    _stamp: str | None = None
     _state: State | None = None
     _version: int | None = None
+    _glanced: float = -math.inf
     _plan: GroupPlan = field(init=False)
 
     def __post_init__(self) -> None:
@@ -79,9 +82,12 @@ class Follower:
 
     @property
     def state(self) -> State:
+        """The index, as the state's registry was when it was last looked at."""
+        return self._state or self._looked()
+
+    def _looked(self) -> State:
         """The index, as the state's registry is now."""
-        stat = (self.home / "meta.json").stat()
-        stamp = (stat.st_ino, stat.st_mtime_ns)
+        stamp = self.home.stamp(META)
         if self._state is None or stamp != self._stamp:
             self._state = self._adopted(known_meta(read_meta(self.home), self.plan, views=self.views))
             self._stamp = stamp
@@ -93,19 +99,22 @@ class Follower:
         return min(standing.epoch for standing in self.state.standings())
 
     def catch_up(self) -> int:
-        """Folds what the table has and the index has not; returns how many epochs were new."""
-        folded = 0
+        """Folds what the table has and the index has not; returns how many epochs were new. What rarely changes, the
+        registry and a log that was cleaned, is looked at with every commit, and otherwise now and then."""
+        folded, glances = 0, time.monotonic() >= self._glanced + self.home.glance
+        state = self._looked() if glances else self.state
         while True:
-            state = self.state
             if self._version is None:
                 self._version = _position(state)
             if self._version is None:
                 return folded + self._rebuilt(state)
             commit = read_commit(self.home, self._version + 1)
             if commit is None:
-                return folded + (self._rebuilt(state) if is_overtaken(self.home, self._version + 1) else 0)
-            if self.state is not state:
-                continue  # the commit may be the first of a slot that was registered just before it
+                if glances:
+                    self._glanced = time.monotonic()
+                    folded += self._rebuilt(state) if is_overtaken(self.home, self._version + 1) else 0
+                return folded
+            state = self._looked()  # the commit may be the first of a slot that was registered just before it
             if commit.epoch is not None and commit.epoch > self.epoch:
                 try:
                     self._fold_epoch(state, commit.files, commit.version)
@@ -141,7 +150,7 @@ class Follower:
         raise AssertionError
 
     def _from_table(self, state: State) -> int:
-        table = DeltaTable(str(table_path(self.home)))
+        table = open_table(self.home)
         files = active_files(table)
         before = self.epoch
         snapshot = [file for file in files if file.kind == SNAPSHOT]
@@ -206,7 +215,7 @@ def _position(state: State) -> int | None:
     return min(known) if len(known) == state.shards else None
 
 
-def read_epoch(home: Path, files: Iterable[File]) -> tuple[LedgerRow, dict[int, list[bytes]]]:
+def read_epoch(home: Storage, files: Iterable[File]) -> tuple[LedgerRow, dict[int, list[bytes]]]:
     """An epoch's ledger row, and its blobs by shard (every shard has some, or there are none at all)."""
     ledger: LedgerRow | None = None
     shares: dict[int, list[bytes]] = _Lists()
@@ -217,7 +226,7 @@ def read_epoch(home: Path, files: Iterable[File]) -> tuple[LedgerRow, dict[int, 
             elif file.kind == PARTIAL:
                 shares[shard].append(blob)
     if ledger is None:
-        raise ChronicleError(f"an epoch at {table_path(home)} has no ledger row", "the table was changed by others")
+        raise ChronicleError(f"an epoch at {home.named(TABLE)} has no ledger row", "the table was changed by others")
     return ledger, shares
 
 
@@ -227,9 +236,9 @@ class _Lists(dict[int, list[bytes]]):
         return self[key]
 
 
-def snapshot_ledger(home: Path, files: Iterable[File]) -> LedgerRow:
+def snapshot_ledger(home: Storage, files: Iterable[File]) -> LedgerRow:
     """Where a snapshot stands."""
     for file in files:
         for _, blob in read_shares(home, file, NO_SHARD):
             return decode_ledger(blob)
-    raise ChronicleError(f"the snapshot at {table_path(home)} has no ledger row", "the table was changed by others")
+    raise ChronicleError(f"the snapshot at {home.named(TABLE)} has no ledger row", "the table was changed by others")

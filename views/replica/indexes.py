@@ -1,5 +1,5 @@
-"""Where a Delta state is read from: an index that follows it. A machine has its own under `STATE/local/HOST`, shared by
-all its processes (LMDB has one writer at a time, and an epoch is folded once); `--local` names another.
+"""Where a Delta state is read from: an index that follows it. A machine has its own (`Storage.indexes`), shared by all
+its processes (LMDB has one writer at a time, and an epoch is folded once); `--local` names another.
 
 Indexes of different definitions lie apart, by a digest of the views and relations that they hold. All of them may be
 deleted at any time: they are built anew from the table.
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,20 +20,22 @@ from chronicle.errors import ChronicleError
 from chronicle.project import Project
 from views.plan import GroupPlan, plan_group
 from views.replica.follower import Follower, OtherViewsError, known_meta
-from views.replica.table import table_path
+from views.replica.table import LOG
 from views.state import Meta, NoStateError, read_meta, writer_lock
+from views.state.directory import Directory
 from views.state.meta import write_meta
+from views.state.storage import Storage
 
 POLL_SECONDS = 0.05
 
 _log = logging.getLogger("chronicle.replica")
-_following: dict[tuple[int, Path], Following] = {}
+_following: dict[tuple[int, Storage], Following] = {}
 _starting = threading.Lock()
 
 
-def is_delta(directory: Path) -> bool:
+def is_delta(home: Storage) -> bool:
     """Whether there is a Delta state (not an index of one)."""
-    return (table_path(directory) / "_delta_log").is_dir()
+    return home.holds(LOG)
 
 
 def plan_of(project: Project) -> GroupPlan:
@@ -42,13 +43,13 @@ def plan_of(project: Project) -> GroupPlan:
     return plan_group(project.definition, project.check().admitted.values())
 
 
-def private_index(home: Path, plan: GroupPlan) -> Path:
+def private_index(home: Storage, plan: GroupPlan) -> Path:
     """This machine's index of a Delta state for these views."""
     return _private_root(home) / digest_of(known_meta(read_meta(home), plan))
 
 
-def _private_root(home: Path) -> Path:
-    directory = home / "local" / socket.gethostname()
+def _private_root(home: Storage) -> Path:
+    directory = home.indexes
     try:
         directory.mkdir(parents=True, exist_ok=True)
         writable = os.access(directory, os.W_OK)
@@ -76,7 +77,7 @@ class Keeper:
     """Keeps the index under `root` current. Where the views of the state come to be others, that is another index: it
     is filled, and only then `root/meta.json` says so to those who read it. A machine's own index is found without."""
 
-    home: Path
+    home: Storage
     root: Path
     plan: GroupPlan
     own: bool = False
@@ -112,28 +113,28 @@ class Keeper:
         self.follower = Follower(self.home, self.root / digest_of(known), self.plan)
 
 
-def readable(project: Project, directory: Path) -> Path:
+def readable(project: Project, home: Storage) -> Path:
     """Where lookups read: the directory itself; of a directory that `chronicle follow` keeps, its index; of a Delta
     state this machine's own, brought up to date and kept current by a thread from now on."""
-    meta = read_meta(directory)
-    if meta.store != "delta" or (directory / "shards").exists():
-        return directory
-    if not is_delta(directory):
-        index = directory / digest_of(meta)
-        if not index.exists():
-            raise NoStateError(directory)  # the job that makes it is about to write its table
+    meta = read_meta(home)
+    if isinstance(home, Directory) and (meta.store != "delta" or (home.path / "shards").exists()):
+        return home.path
+    if not is_delta(home):
+        index = home.path / digest_of(meta) if isinstance(home, Directory) else None
+        if index is None or not index.exists():
+            raise NoStateError(home)  # the job that makes it is about to write its table
         return index
     plan = plan_of(project)
     with _starting:
-        key = (os.getpid(), directory)
+        key = (os.getpid(), home)
         before = _following.get(key)
         wanted = digest_of(known_meta(meta, plan))
         if before is None or not before.is_alive() or before.keeper.follower.index.name != wanted:
             if before is not None:
                 before.stop()
-            keeper = Keeper(directory, _private_root(directory), plan, own=True)
+            keeper = Keeper(home, _private_root(home), plan, own=True)
             keeper.catch_up()
-            _following[key] = Following(keeper)
+            _following[key] = Following(keeper, max(POLL_SECONDS, home.glance))
             _following[key].start()
         return _following[key].keeper.follower.index
 
@@ -142,7 +143,7 @@ def readable(project: Project, directory: Path) -> Path:
 def followed(project: Project, local: Path | None = None) -> Iterator[Keeper]:
     """Follows the project's Delta state, into this machine's own index or into one that is `local`, which then no other
     process may follow into."""
-    home = project.state_dir.absolute()
+    home = project.home
     if not is_delta(home):
         read_meta(home)  # raises where there is no state at all
         raise ChronicleError(f"the state at {home} is not in the Delta store", "read it as it is: it needs no follower")

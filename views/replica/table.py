@@ -7,11 +7,10 @@ An epoch is one commit: files of kind `partial` (a row a shard and map: the blob
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -19,11 +18,14 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
+from deltalake.exceptions import CommitFailedError
 from deltalake.transaction import AddAction
 
-from views.state.durable import sync_directory
 from views.state.meta import Meta
+from views.state.storage import Storage
 
+TABLE = "table"
+LOG = f"{TABLE}/_delta_log"
 PARTIAL, LEDGER, SNAPSHOT = "partial", "ledger", "snapshot"
 NO_SHARD = -1
 PARTITIONED_BY = ["kind", "epoch"]
@@ -73,30 +75,32 @@ class Commit:
         return next((file.epoch for file in self.files if file.kind == LEDGER), None)
 
 
-def table_path(home: Path) -> Path:
-    return home / "table"
+def open_table(home: Storage) -> DeltaTable:
+    """The table as it is now."""
+    with home.explained():
+        return DeltaTable(home.named(TABLE), storage_options=home.options)
 
 
-def create_table(home: Path, meta: Meta) -> DeltaTable:
-    """The table of a state, made if it is not there yet."""
-    return DeltaTable.create(
-        str(table_path(home)),
-        SCHEMA,
-        mode="ignore",
-        partition_by=PARTITIONED_BY,
-        name=meta.group,
-        description=f"partials of the chronicle state {meta.id}",
-        configuration=_CONFIGURATION,
-    )
+def create_table(home: Storage, meta: Meta) -> None:
+    """The table of a state, made if it is not there yet; of several who make it at once one does."""
+    with home.explained(), suppress(CommitFailedError):
+        DeltaTable.create(
+            home.named(TABLE),
+            SCHEMA,
+            mode="ignore",
+            partition_by=PARTITIONED_BY,
+            name=meta.group,
+            description=f"partials of the chronicle state {meta.id}",
+            configuration=_CONFIGURATION,
+            storage_options=home.options,
+        )
 
 
-def write_file(home: Path, kind: str, epoch: int, shares: Iterable[Share]) -> File:
+def write_file(home: Storage, kind: str, epoch: int, shares: Iterable[Share]) -> File:
     """A new file with these rows, durable when this returns; it is no part of the table before it is committed. Every
     row is a group of its own, so that a reader of one shard skips the others and a writer holds one in memory."""
     relative = f"{kind}/{epoch:012d}-{uuid4().hex}.parquet"
-    path = table_path(home) / relative
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as out:
+    with home.sink(f"{TABLE}/{relative}") as out:
         with pq.ParquetWriter(
             out,
             _FILE_SCHEMA,
@@ -107,15 +111,14 @@ def write_file(home: Path, kind: str, epoch: int, shares: Iterable[Share]) -> Fi
         ) as writer:
             for shard, blob in shares:
                 writer.write_batch(pa.record_batch([[shard], [blob]], schema=_FILE_SCHEMA))
-        out.flush()
-        os.fsync(out.fileno())
-    sync_directory(path.parent)
-    return File(kind, epoch, relative, path.stat().st_size)
+        size = out.tell()
+    return File(kind, epoch, relative, size)
 
 
-def read_shares(home: Path, file: File, shard: int | None = None) -> Iterator[Share]:
+def read_shares(home: Storage, file: File, shard: int | None = None) -> Iterator[Share]:
     """The rows of a file, or those of one shard. FileNotFoundError where a vacuum took it."""
-    with pq.ParquetFile(table_path(home) / file.path) as parquet:
+    source = home.source(f"{TABLE}/{file.path}", file.size, whole=shard is None)
+    with source as opened, pq.ParquetFile(opened) as parquet:
         for group in range(parquet.num_row_groups):
             if shard is not None and not _may_hold(parquet, group, shard):
                 continue
@@ -137,10 +140,10 @@ def active_files(table: DeltaTable) -> list[File]:
     return sorted(files, key=lambda file: (file.epoch, file.kind, file.path))
 
 
-def read_commit(home: Path, version: int) -> Commit | None:
+def read_commit(home: Storage, version: int) -> Commit | None:
     """A version of the log; None where there is no such file: not yet, or no longer (see `is_overtaken`)."""
     try:
-        content = (table_path(home) / "_delta_log" / f"{version:020d}.json").read_bytes()
+        content = home.read(f"{LOG}/{version:020d}.json")
     except FileNotFoundError:
         return None
     actions: Sequence[dict[str, Any]] = [orjson.loads(line) for line in content.splitlines() if line]
@@ -154,10 +157,10 @@ def read_commit(home: Path, version: int) -> Commit | None:
     )
 
 
-def is_overtaken(home: Path, version: int) -> bool:
+def is_overtaken(home: Storage, version: int) -> bool:
     """Whether a version that cannot be read was cleaned away: the log is cleaned before a checkpoint only."""
     try:
-        checkpoint = orjson.loads((table_path(home) / "_delta_log" / "_last_checkpoint").read_bytes())
+        checkpoint = orjson.loads(home.read(f"{LOG}/_last_checkpoint"))
     except FileNotFoundError:
         return False
     return checkpoint["version"] >= version and read_commit(home, version) is None

@@ -16,18 +16,19 @@ import orjson
 
 from chronicle.errors import ChronicleError, NotFoundError
 from chronicle.sequence import MAX_SLOTS
+from views.state.directory import Directory
 from views.state.durable import write_whole
+from views.state.storage import Storage
 
 FORMAT = 1
+META = "meta.json"
 
 
 class NoStateError(NotFoundError):
     """No job has made the state yet."""
 
-    def __init__(self, directory: Path) -> None:
-        super().__init__(
-            f"there is no state at {directory}", "run `chronicle run --once` first, or name it with --state"
-        )
+    def __init__(self, home: Path | Storage) -> None:
+        super().__init__(f"there is no state at {home}", "run `chronicle run --once` first, or name it with --state")
 
 
 MAX_IDS = 1 << 16
@@ -74,16 +75,22 @@ def new_meta(group: str, shards: int, tzdata: str, store: Literal["embedded", "d
     return Meta(group, shards, store, tzdata, uuid4().hex)
 
 
-def read_meta(directory: Path) -> Meta:
+def read_meta(home: Path | Storage) -> Meta:
+    storage = Directory(home) if isinstance(home, Path) else home
     try:
-        content: dict[str, Any] = orjson.loads((directory / "meta.json").read_bytes())
+        return _decoded(storage, storage.read(META))
     except FileNotFoundError:
-        raise NoStateError(directory) from None
+        raise NoStateError(home) from None
+
+
+def _decoded(home: Storage, written: bytes) -> Meta:
+    try:
+        content: dict[str, Any] = orjson.loads(written)
     except orjson.JSONDecodeError as error:
-        raise ChronicleError(f"{directory / 'meta.json'} is damaged: {error}", "restore it from a backup") from None
+        raise ChronicleError(f"{home.named(META)} is damaged: {error}", "restore it from a backup") from None
     if content.get("format", 0) > FORMAT:
         raise ChronicleError(
-            f"the state at {directory} has format {content['format']}, this version reads up to {FORMAT}",
+            f"the state at {home} has format {content['format']}, this version reads up to {FORMAT}",
             "upgrade chronicle",
         )
     content["views"] = {name: Registered(**each) for name, each in content["views"].items()}
@@ -94,7 +101,26 @@ def read_meta(directory: Path) -> Meta:
 
 def write_meta(directory: Path, meta: Meta) -> None:
     directory.mkdir(parents=True, exist_ok=True)
-    write_whole(directory / "meta.json", orjson.dumps(asdict(meta), option=orjson.OPT_INDENT_2))
+    write_whole(directory / META, _encoded(meta))
+
+
+def _encoded(meta: Meta) -> bytes:
+    return orjson.dumps(asdict(meta), option=orjson.OPT_INDENT_2)
+
+
+def replace_meta(home: Storage, held: Meta | None, meta: Meta) -> None:
+    """For a Delta state, which a job that was taken over may still believe to be its own: refused where the registry is
+    not the one that this job holds (None: there is none)."""
+
+    def change(written: bytes | None) -> bytes:
+        found = None if written is None else _decoded(home, written)
+        if found not in (held, meta):
+            raise ChronicleError(
+                f"another job has changed {home.named(META)}", "let only one job have the state; start this one again"
+            )
+        return _encoded(meta)
+
+    home.update(META, change)
 
 
 @dataclass(frozen=True, slots=True)

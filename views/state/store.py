@@ -18,10 +18,22 @@ from views.state.arrow_keys import shards_of
 from views.state.environment import MAP_SIZE, close_environment, environment
 from views.state.epochs import EpochLog
 from views.state.layout import RelationLayout, ViewLayout
-from views.state.meta import Meta, Slot, drift, new_meta, read_meta, register, register_slots, with_new_ids, write_meta
+from views.state.meta import (
+    Meta,
+    Slot,
+    drift,
+    new_meta,
+    read_meta,
+    register,
+    register_slots,
+    replace_meta,
+    with_new_ids,
+    write_meta,
+)
 from views.state.shard import Shard
 from views.state.snapshot import Registry
 from views.state.standing import Standing
+from views.state.storage import Storage
 from views.state.versions import version_schema
 
 
@@ -31,8 +43,8 @@ class State:
     meta: Meta
     registry: Registry
     map_size: int = MAP_SIZE
-    home: Path | None = None
-    """The Delta state of which these shards are an index, in the job that writes it."""
+    home: Storage | None = None
+    """The Delta state of which these shards are an index, in the job that writes it: there the registry is kept."""
 
     @classmethod
     def open(
@@ -92,14 +104,14 @@ class State:
     def with_slots(self, new: Iterable[Slot]) -> State:
         """For the job: the same state with further topic-partitions registered, durably."""
         wanted = replace(self.meta, slots=(*self.meta.slots, *(slot for slot in new if slot not in self.meta.slots)))
-        write_meta(self.root, wanted)
+        self._write(wanted)
         return replace(self, meta=wanted)
 
     def with_new_ids(self, views: Iterable[str]) -> State:
         """The same state where these views are still to be built, under new ids. The ids are taken durably; readers see
         the old rows until `adopt`."""
         wanted = with_new_ids(self.meta, views)
-        write_meta(self.root, replace(self.meta, next_id=wanted.next_id))
+        self._write(replace(self.meta, next_id=wanted.next_id))
         layouts = tuple(layout for _, layout in self.registry.views.values())
         relations = tuple(layout for _, layout in self.registry.relations.values())
         return replace(self, meta=wanted, registry=_registry(wanted, layouts, relations))
@@ -107,7 +119,7 @@ class State:
     def adopt(self, corrected: Mapping[str, int]) -> State:
         """Makes what `with_new_ids` began the state that readers see; `corrected` as in Meta."""
         wanted = replace(self.meta, corrected={**self.meta.corrected, **corrected})
-        write_meta(self.root, wanted)
+        self._write(wanted)
         return replace(self, meta=wanted)
 
     def of_journal(self, identity: str) -> State:
@@ -120,13 +132,14 @@ class State:
                 "put the journal back, or start a new state with --state",
             )
         wanted = replace(self.meta, journal=identity)
-        write_meta(self.root, wanted)
+        self._write(wanted)
         return replace(self, meta=wanted)
 
-    @property
-    def root(self) -> Path:
-        """Where meta.json and plans.json are."""
-        return self.home or self.directory
+    def _write(self, meta: Meta) -> None:
+        if self.home is None:
+            write_meta(self.directory, meta)
+        else:
+            replace_meta(self.home, self.meta, meta)
 
     @property
     def shards(self) -> int:
@@ -134,7 +147,9 @@ class State:
 
     @property
     def epochs(self) -> EpochLog:
-        return EpochLog(self.root)
+        """What is written down before it is run: of a Delta state on the machine of its job, since an epoch is one
+        commit there, and who takes the state over needs nothing of one that was not committed."""
+        return EpochLog(self.directory)
 
     def shard(self, index: int) -> Shard:
         opened = environment(_shard_path(self.directory, index), map_size=self.map_size)
@@ -203,14 +218,14 @@ def _registry(meta: Meta, views: tuple[ViewLayout, ...], relations: tuple[Relati
 
 
 def refuse_changes(
-    directory: Path, meta: Meta, views: Sequence[ViewLayout], relations: Sequence[RelationLayout]
+    home: Path | Storage, meta: Meta, views: Sequence[ViewLayout], relations: Sequence[RelationLayout]
 ) -> None:
     """Raises where a view or a relation has kept its name and not its meaning."""
     for what, known, layouts in (("view", meta.views, views), ("relation", meta.relations, relations)):
         wanted = {layout.name: layout.fingerprint for layout in layouts}
         if changed := drift(known, wanted).changed:
             raise ChronicleError(
-                f"the {what} {', '.join(changed)} no longer means what the state at {directory} holds",
+                f"the {what} {', '.join(changed)} no longer means what the state at {home} holds",
                 f"give the changed {what} another name, or start a new state with --state",
             )
 

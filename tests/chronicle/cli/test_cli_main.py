@@ -145,9 +145,10 @@ def test_a_fault_is_printed_as_a_compiler_would() -> None:
     )
 
 
-def test_a_state_at_a_url_is_refused_instead_of_becoming_a_directory_of_that_name(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("url", ["hdfs://name/state", "gs://bucket/state", "s3://", "s3://bucket/state?region=x"])
+def test_a_state_at_a_url_that_is_not_known_is_refused_instead_of_becoming_a_directory_of_that_name(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main.run(["init", str(tmp_path), "--example", "bank"]) == 0
-    assert main.run(["status", "-f", str(tmp_path / "chronicle.yaml"), "--state", "s3a://bucket/state"]) == 2
-    assert "s3a://bucket/state is a URL" in capsys.readouterr().err
+    assert main.run(["status", "-f", str(tmp_path / "chronicle.yaml"), "--state", url]) == 2
+    assert "give a path, s3://BUCKET/PREFIX or s3a://BUCKET/PREFIX" in capsys.readouterr().err

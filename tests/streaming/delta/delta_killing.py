@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from generators.delta import LocalDeltaJob
@@ -21,13 +22,14 @@ _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["streaming.delta.store", "streaming.delta.repair", "views.lookup", "views.reference"])
 
 
-def keep_current(definition: Path, most: int, failpoint: str) -> None:
-    """Drains the journal into the Delta state in epochs of at most `most` appends; compacts now and then."""
-    os.environ["CHRONICLE_FAILPOINT"] = failpoint
-    project = Project.load(definition)
+def keep_current(definition: Path, most: int, failpoint: str, bucket: Mapping[str, str] | None = None) -> None:
+    """Drains the journal into the Delta state in epochs of at most `most` appends; compacts now and then. `bucket` is
+    the environment of one, with its URL as STATE."""
+    os.environ.update({**(bucket or {}), "CHRONICLE_FAILPOINT": failpoint})
+    project = Project.load(definition, state=bucket and bucket["STATE"])
     assert project.journal_path is not None
     source, means = JournalSource.at(project.journal_path.absolute()), meaning(project.definition)
-    with writer_lock(project.state_dir):
+    with writer_lock(project.home.own):
         job = LocalDeltaJob(project)
         settle_definition(job.state, means)
         epoch = to_repeat(job.state)
@@ -56,7 +58,7 @@ def follow(definition: Path, index: Path, failpoint: str) -> None:
     from views.replica import Follower
     from views.replica.indexes import plan_of
 
-    Follower(project.state_dir.absolute(), index, plan_of(project), map_size=SMALL_MAP).catch_up()
+    Follower(project.home, index, plan_of(project), map_size=SMALL_MAP).catch_up()
 
 
 def exit_code(target: object, *arguments: object) -> int | None:

@@ -12,11 +12,13 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
 from chronicle.cli.main import run
+from views.state.storage import storage_at
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -167,3 +169,44 @@ def test_commands_of_the_delta_store_refuse_other_states(
     for command in (("follow", "--once", "--local", "index"), ("compact",)):
         code, _, said = shell(*command)
         assert (code, "not in the Delta store" in said) == (1, True)
+
+
+def test_a_delta_state_in_a_bucket_from_its_first_run_to_its_lookups(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    bucket_url: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shell = Shell(capsys)
+    url = bucket_url.replace("s3://", "s3a://")
+    Path("chronicle.yaml").write_text(DEFINITION.replace("state: state", f"state: {url}"))
+    code, _, said = shell("run", "--once")
+    assert (code, "keep it there with --store delta" in said) == (2, True)
+    assert shell.json("doctor", "-f", "chronicle.yaml")["findings"][-2]["status"] == "ok"
+    for number in range(6):
+        _append(shell, number)
+    code, said = _run("--store", "delta", "--max-batch", "4", CHRONICLE_FAILPOINT="committed")
+    assert code == -signal.SIGKILL, said
+    assert shell.json("status")["epoch"] == 1
+    code, said = _run("--state", url)
+    assert code == 0, said
+    assert shell.json("status")["fates"]["applied"] == 6
+    assert shell.json("get", "bill", "caller=c1")["values"] == {"calls": 2, "spend": "2.50", "due": "5.00"}
+
+    # an index of one's own, before and after a compaction
+    scanned = shell("scan", "bill", "--format", "jsonl")[1]
+    assert scanned.count("\n") == 3
+    assert shell("follow", "--once", "--local", "index")[0] == 0
+    assert shell.json("compact")["epochs"] == 2
+    assert shell("follow", "--once", "--local", "fresh")[0] == 0
+    for where in (("--local", "index"), ("--local", "fresh"), ()):
+        assert shell("scan", "bill", "--format", "jsonl", *where)[1] == scanned
+
+    # tables for others, and nothing of a bucket's in a directory of its name
+    tables = storage_at(f"{bucket_url}-tables")
+    assert shell.json("export", str(tables)) == {"tables": {"bill": {"rows": 3}}}
+    assert shell("export", str(tables), "--format", "parquet")[0] == 0
+    table = DeltaTable(tables.named("bill"), storage_options=tables.options).to_pyarrow_table()
+    assert pq.read_table(pa.BufferReader(tables.read("bill.parquet"))).equals(table)
+    assert {path.name for path in tmp_path.iterdir()} == {"calls.jsonl", "chronicle.yaml", "fresh", "index", "journal"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -31,6 +32,7 @@ from streaming.job import Job
 from streaming.planning import meaning, settle_definition
 from streaming.run import plan_of
 from streaming.source import JOURNAL, JournalSource
+from tests.object_store import Keep
 from views.replica import Follower
 from views.state import writer_lock
 
@@ -42,7 +44,7 @@ def _delta_job(spark: SparkSession, project: Project, most: int = 1000) -> Itera
     plan, means = plan_of(project), meaning(project.definition)
     assert project.journal_path is not None
     source = JournalSource.at(project.journal_path.absolute())
-    with writer_lock(project.state_dir):
+    with writer_lock(project.home.own):
         delta = open_delta(project, plan, {JOURNAL.topic: 1}, map_size=SMALL_MAP).of_journal(source.id)
         settle_definition(delta.state, means)
         runner = delta.runner(spark, plan, JournalMapper(source))
@@ -68,9 +70,7 @@ def test_structured_streaming_into_delta_is_the_reference(
         project = _project(scenario, directory, shards)
         with _delta_job(spark, project, most) as job:
             drain(job)
-            follower = Follower(
-                project.state_dir.absolute(), Path(directory, "i"), plan_of(project), map_size=SMALL_MAP
-            )
+            follower = Follower(project.home, Path(directory, "i"), plan_of(project), map_size=SMALL_MAP)
             follower.catch_up()
             indexes = [job.state.directory, follower.index]
         for index in indexes:
@@ -78,10 +78,13 @@ def test_structured_streaming_into_delta_is_the_reference(
 
 
 def test_workers_that_share_no_disk_but_the_tables_follow_the_relations_themselves(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: Keep
 ) -> None:
     monkeypatch.setattr(DeltaRunner, "_is_local", False)
-    project = project_in(tmp_path)
+    project = kept(project_in(tmp_path))
+    for name, value in os.environ.items():
+        if name.startswith("AWS_"):  # the JVM may have been started before they were there
+            monkeypatch.setitem(spark.sparkContext.environment, name, value)
     assert project.journal_path is not None
     with Journal.open(project.journal_path) as journal:
         append(journal, bodies(seed=3), 120)
@@ -100,8 +103,8 @@ def test_a_compaction_on_spark_between_epochs_changes_no_row(spark: SparkSession
             append(journal, source, 60)
         with _delta_job(spark, project, 25) as job:
             drain(job)
-            assert compact_in(spark, project.state_dir.absolute(), plan_of(project)) > 0
-    follower = Follower(project.state_dir.absolute(), tmp_path / "index", plan_of(project), map_size=SMALL_MAP)
+            assert compact_in(spark, project.home, plan_of(project)) > 0
+    follower = Follower(project.home, tmp_path / "index", plan_of(project), map_size=SMALL_MAP)
     follower.catch_up()
     assert_index(project, tmp_path / "index", expected(project))
 
@@ -117,6 +120,6 @@ def test_the_job_compacts_by_itself_every_so_many_epochs(spark: SparkSession, tm
         drain(job)
         job.runner.compactor.wait()
         assert list((project.state_dir / "table" / "snapshot").glob("*.parquet"))
-    follower = Follower(project.state_dir.absolute(), tmp_path / "index", plan_of(project), map_size=SMALL_MAP)
+    follower = Follower(project.home, tmp_path / "index", plan_of(project), map_size=SMALL_MAP)
     follower.catch_up()
     assert_index(project, tmp_path / "index", expected(project))

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from generators.delta import assert_index
+from generators.delta import SMALL_MAP, assert_index
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the group, and the appends, of the embedded engine's kills
 
@@ -15,7 +15,8 @@ from engine_cases import append, bodies, expected, project_in
 
 from chronicle.journal import Journal
 from chronicle.project import Project
-from views.replica import private_index
+from tests.object_store import ObjectStore
+from views.replica import Follower, private_index
 from views.replica.indexes import plan_of
 
 pytestmark = pytest.mark.slow
@@ -41,7 +42,7 @@ def test_a_job_on_delta_continues_exactly_after_a_death_at(step: str, tmp_path: 
     definition = tmp_path / "chronicle.yaml"
     assert exit_code(keep_current, definition, 25, step) == KILLED
     assert exit_code(keep_current, definition, 25, "") == 0
-    assert_index(project, private_index(project.state_dir.absolute(), plan_of(project)), expected(project))
+    assert_index(project, private_index(project.home, plan_of(project)), expected(project))
 
 
 def test_a_death_of_the_job_at_every_step_one_after_another_changes_nothing(tmp_path: Path) -> None:
@@ -50,7 +51,24 @@ def test_a_death_of_the_job_at_every_step_one_after_another_changes_nothing(tmp_
     for step in [*_EPOCH, *_COMPACTION, *_REBUILD]:
         assert exit_code(keep_current, definition, 4, step) == KILLED, step
     assert exit_code(keep_current, definition, 25, "") == 0
-    assert_index(project, private_index(project.state_dir.absolute(), plan_of(project)), expected(project))
+    assert_index(project, private_index(project.home, plan_of(project)), expected(project))
+
+
+def test_a_job_on_a_bucket_continues_exactly_on_another_machine_after_deaths(
+    tmp_path: Path, bucket_url: str, object_store: ObjectStore
+) -> None:
+    project = Project(_group(tmp_path).loaded, bucket_url)
+    definition = tmp_path / "chronicle.yaml"
+    machines = [
+        {**object_store.environment, "STATE": bucket_url, "CHRONICLE_LOCAL": str(tmp_path / machine)}
+        for machine in ("one", "other")
+    ]
+    for number, step in enumerate(["planned", "uncommitted", "committed", "compacting"]):
+        assert exit_code(keep_current, definition, 25, step, machines[number % 2]) == KILLED, step
+    assert exit_code(keep_current, definition, 25, "", machines[0]) == 0
+    index = tmp_path / "index"
+    Follower(project.home, index, plan_of(project), map_size=SMALL_MAP).catch_up()
+    assert_index(project, index, expected(project))
 
 
 def test_a_follower_killed_at_every_step_resumes_where_each_shard_is(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def kafka_job(
     """The job over the project's topics, holding its state's lock."""
     plan = plan_of(project)
     with writer_lock(project.state_dir):
-        source = KafkaSource.of(project.definition).settled(project.state_dir)
+        source = KafkaSource.of(project.definition).settled(project.home)
         state = State.prepare(
             project.state_dir.absolute(),
             project.definition.name,

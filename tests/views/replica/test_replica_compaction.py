@@ -15,13 +15,14 @@ from hypothesis import strategies as st
 from test_replica_follower import DEFINITION, FURTHER, assert_holds, calls
 
 from chronicle.errors import ChronicleError
+from tests.object_store import Keep
 from views.replica import compact
 from views.replica.compaction import commit_snapshot, compact_shard, work_on
-from views.replica.table import SNAPSHOT, active_files, read_commit, table_path
+from views.replica.table import SNAPSHOT, active_files, open_table, read_commit
 
 
 def _table(job: RecordsJob) -> DeltaTable:
-    return DeltaTable(str(table_path(job.home)))
+    return open_table(job.home)
 
 
 @settings(max_examples=5)
@@ -70,8 +71,8 @@ def test_a_compaction_leaves_nothing_but_a_snapshot(tmp_path: Path) -> None:
     assert compact(job.home, job.plan) == 0
 
 
-def test_of_two_compactions_at_once_the_second_changes_nothing(tmp_path: Path) -> None:
-    project = project_of(DEFINITION, tmp_path)
+def test_of_two_compactions_at_once_the_second_changes_nothing(tmp_path: Path, kept: Keep) -> None:
+    project = kept(project_of(DEFINITION, tmp_path))
     job = RecordsJob(project, calls(10))
     job.epoch(0, 10)
     table = _table(job)
@@ -84,8 +85,8 @@ def test_of_two_compactions_at_once_the_second_changes_nothing(tmp_path: Path) -
     assert active_files(_table(job)) == before
 
 
-def test_views_that_a_compactor_does_not_know_keep_their_rows(tmp_path: Path) -> None:
-    project, records = project_of(FURTHER, tmp_path), calls(30)
+def test_views_that_a_compactor_does_not_know_keep_their_rows(tmp_path: Path, kept: Keep) -> None:
+    project, records = kept(project_of(FURTHER, tmp_path)), calls(30)
     job = RecordsJob(project, records)
     unknowing = job.plan.only([job.plan.views[0].name])
     job.epoch(0, 10)

@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 
 from chronicle.errors import ChronicleError
 from chronicle.project import Project
+from tests.object_store import Keep, remove
 from views.lookup import connect
 from views.reference import Record, evaluate
 from views.replica import compact
 from views.replica.compaction import vacuum
 from views.replica.indexes import Keeper, plan_of
-from views.replica.table import table_path
+from views.replica.table import open_table
 
 _cuts = st.sets(st.integers(1, 24), max_size=4)
 _shards = st.sampled_from([1, 2, 3])
@@ -94,8 +95,8 @@ def test_two_followers_of_one_index_fold_every_epoch_once(tmp_path: Path) -> Non
     assert_holds(project, tmp_path / "index", calls(40))
 
 
-def test_a_follower_that_a_vacuum_has_overtaken_fills_its_index_anew(tmp_path: Path) -> None:
-    project = project_of(DEFINITION, tmp_path)
+def test_a_follower_that_a_vacuum_has_overtaken_fills_its_index_anew(tmp_path: Path, kept: Keep) -> None:
+    project = kept(project_of(DEFINITION, tmp_path))
     job = RecordsJob(project, calls(40))
     follower = job.follow_into(tmp_path / "index")
     job.epoch(0, 10)
@@ -109,19 +110,16 @@ def test_a_follower_that_a_vacuum_has_overtaken_fills_its_index_anew(tmp_path: P
     assert_holds(project, tmp_path / "index", calls(40))
 
 
-def test_a_follower_that_a_clean_up_of_the_log_has_overtaken_skips_nothing(tmp_path: Path) -> None:
-    from deltalake import DeltaTable
-
-    project = project_of(DEFINITION, tmp_path)
+def test_a_follower_that_a_clean_up_of_the_log_has_overtaken_skips_nothing(tmp_path: Path, kept: Keep) -> None:
+    project = kept(project_of(DEFINITION, tmp_path))
     job = RecordsJob(project, calls(40))
     follower = job.follow_into(tmp_path / "index")
     job.epoch(0, 10)
     follower.catch_up()
     job.epoch(10, 20)
     job.epoch(20, 30)
-    DeltaTable(str(table_path(job.home))).create_checkpoint()
-    for commit in (table_path(job.home) / "_delta_log").glob("*.json"):
-        commit.unlink()
+    open_table(job.home).create_checkpoint()
+    remove(job.home, "table/_delta_log/*.json")
     assert follower.catch_up() == 2
     assert_holds(project, tmp_path / "index", calls(30))
 
@@ -138,12 +136,12 @@ def test_an_index_is_of_one_state_only(tmp_path: Path) -> None:
         follower.catch_up()
 
 
-def test_readers_of_a_kept_index_go_on_with_the_views_that_a_state_comes_to_have(tmp_path: Path) -> None:
+def test_readers_of_a_kept_index_go_on_with_the_views_that_a_state_comes_to_have(tmp_path: Path, kept: Keep) -> None:
     records = calls(30)
-    job = RecordsJob(project_of(DEFINITION, tmp_path), records)
+    job = RecordsJob(kept(project_of(DEFINITION, tmp_path)), records)
     job.epoch(0, 10)
     Keeper(job.home, tmp_path / "index", job.plan).catch_up()
-    project = project_of(FURTHER, tmp_path)
+    project = kept(project_of(FURTHER, tmp_path))
     reading = connect(project, tmp_path / "index")
     assert list(reading["totals"].scan())
     keeper = Keeper(job.home, tmp_path / "index", plan_of(project))
@@ -162,7 +160,7 @@ def test_an_index_may_be_deleted_at_any_time(tmp_path: Path) -> None:
     job = RecordsJob(project, calls(20))
     job.epoch(0, 10)
     job.state.close()
-    shutil.rmtree(job.home / "local")
+    shutil.rmtree(job.home.indexes)
     job = RecordsJob(project, calls(20))
     job.epoch(10, 20)
     assert_holds(project, job.follower.index, calls(20))
