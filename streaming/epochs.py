@@ -11,7 +11,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Protocol
+from typing import Any, Protocol
 
 from pyspark import Broadcast
 from pyspark.sql import DataFrame, SparkSession
@@ -66,6 +66,12 @@ def _cut(whole: SlotRange, parts: int) -> list[SlotRange]:
     return [replace(whole, start=start, end=end) for start, end in pairwise(edges)]
 
 
+def rows_of(frame: DataFrame) -> Any:
+    """The frame as planned, in the JVM: its `count()` is one Spark job. `collect()` of the frame costs the JVM half as
+    much again: it describes the plan to listeners and opens a socket for the rows, which nobody wants."""
+    return frame._jdf.queryExecution().toRdd()
+
+
 @dataclass(slots=True)
 class EpochRunner:
     """Runs planned epochs of one state in one Spark session."""
@@ -76,7 +82,7 @@ class EpochRunner:
     mapper: Mapper
     _plan_id: str = field(init=False)
     _shipped: Broadcast[bytes] = field(init=False)
-    _planned: dict[WholeEpoch, DataFrame] = field(default_factory=dict)
+    _planned: dict[WholeEpoch, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         pickled = pickle.dumps(self.plan)
@@ -100,21 +106,21 @@ class EpochRunner:
         if not ranges:
             self._mark(epoch)
         elif isinstance(self.mapper, JournalMapper) and self._is_local and appends_in(epoch) <= SMALL:
-            self._in_one_task(self.mapper.source).collect()
+            self._in_one_task(self.mapper.source).count()
         elif isinstance(self.mapper, KafkaMapper) and self._is_local and appends_in(epoch) <= SMALL:
-            self.mapper.whole(session, self.group, ranges, epoch).collect()
+            rows_of(self.mapper.whole(session, self.group, ranges, epoch)).count()
         else:
             mapped = self.mapper.mapped(session, self.group, ranges, epoch)
             folds = min(self.state.shards, session.sparkContext.defaultParallelism)
             placed = mapped.repartitionById(folds, (col("shard") % folds).cast("int"))
-            placed.mapInArrow(FoldShards(self.group, epoch), FOLDED).collect()
+            rows_of(placed.mapInArrow(FoldShards(self.group, epoch), FOLDED)).count()
         reach("folded")
 
-    def _in_one_task(self, source: JournalSource) -> DataFrame:
-        """The frame that runs the epoch written down last; planning it costs more than a small epoch's work."""
+    def _in_one_task(self, source: JournalSource) -> Any:
+        """The rows that run the epoch written down last; planning them costs more than a small epoch's work."""
         task = WholeEpoch(self.group, source.read)
         if task not in self._planned:
-            self._planned = {task: self.spark.range(0, 1, 1, 1).mapInArrow(task, FOLDED)}
+            self._planned = {task: rows_of(self.spark.range(0, 1, 1, 1).mapInArrow(task, FOLDED))}
         return self._planned[task]
 
     def _mark(self, epoch: EpochPlan) -> None:
