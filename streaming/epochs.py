@@ -67,8 +67,8 @@ def _cut(whole: SlotRange, parts: int) -> list[SlotRange]:
 
 
 def rows_of(frame: DataFrame) -> Any:
-    """The frame as planned, in the JVM: its `count()` is one Spark job. What an action of the frame costs besides, a
-    text of the plan for listeners and a socket for the rows, is more than the job itself; nobody wants the rows."""
+    """The frame as planned, in the JVM: its `count()` is one Spark job. `collect()` of the frame costs the JVM half as
+    much again: it describes the plan to listeners and opens a socket for the rows, which nobody wants."""
     return frame._jdf.queryExecution().toRdd()
 
 
