@@ -18,7 +18,8 @@ fi
 
 # Pathway has an environment of its own: its dependencies are not ours.
 pathway="$jars/../pathway"
-if ! "$pathway/bin/python" -c 'import pathway' 2>/dev/null; then
+if [ ! -f "$pathway/.ready" ]; then
   echo "installing Pathway into $pathway"
-  { "$python" -m venv "$pathway" && "$pathway/bin/python" -m pip install --quiet --disable-pip-version-check pathway; } || missing Pathway
+  { "$python" -m venv "$pathway" && "$pathway/bin/python" -m pip install --quiet --disable-pip-version-check pathway &&
+    touch "$pathway/.ready"; } || missing Pathway
 fi

@@ -16,7 +16,7 @@ import numpy as np
 from benchmarks.figures import Figure, number
 
 WIDTH, HEIGHT = 640, 360
-LEFT, RIGHT, TOP, BOTTOM = 64, 24, 44, 48
+LEFT, RIGHT, TOP, BOTTOM = 64, 24, 52, 48
 STYLE = """
   text { font: 12px system-ui, sans-serif; fill: #1f2328 } .title { font-size: 14px; font-weight: 600 }
   .grid { stroke: #d0d7de; stroke-width: 1 } .line { fill: none; stroke-width: 2.5 }
@@ -33,13 +33,14 @@ Points = Sequence[tuple[float, float]]
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Costs by size, one line or several; `name` is that of its picture."""
+    """Costs by size, one line or several; `name` is that of its picture, `note` what else there is to say."""
 
     name: str
     title: str
     size: str
     cost: str
     lines: Mapping[str, Points]
+    note: str = ""
 
     def figures(self, targets: Mapping[str, str]) -> Iterator[Figure]:
         """The largest size against the smallest, and the exponent, of each line; targets are for the first."""
@@ -47,9 +48,9 @@ class Curve:
             (least, first), (most, last) = points[0], points[-1]
             what = self.title if len(self.lines) == 1 else f"{self.title}: {name}"
             across = f"{number(first)} at {number(least)}, {number(last)} at {number(most)} {self.size}; {self.cost}"
-            yield Figure(
-                what, last / first, "times", targets.get(name, ""), f"{across}; grows as n^{exponent(points):.2f}"
-            )
+            grows = f"grows as n^{exponent(points):.2f}"
+            detail = "; ".join(filter(None, (across, grows, self.note)))
+            yield Figure(what, last / first, "times", targets.get(name, ""), detail)
 
 
 def exponent(points: Points) -> float:

@@ -102,10 +102,12 @@ def _epochs(name: str, title: str, size: str, work: Path, appends: int, *definit
     each = min(appends // EPOCHS, LARGEST)
     count = appends // each
     tenth = count // 10
-    seconds = contend("epochs", work, str(each), *definition).printed  # of every epoch but the first
+    ended = contend("epochs", work, str(each), *definition)
+    seconds = ended.printed  # of every epoch but the first
     costs = [statistics.median(seconds[at - 1 : at - 1 + tenth]) / each * 1e6 for at in range(tenth, count, tenth)]
     sizes = accumulate([each * tenth] * len(costs))
-    return Curve(name, title, size, "µs an append", {"": list(zip(sizes, costs, strict=True))})
+    points = list(zip(sizes, costs, strict=True))
+    return Curve(name, title, size, "µs an append", {"": points}, f"epochs of {each:,}{ended.memory}")
 
 
 JOINED = """chronicle: 1

@@ -30,6 +30,11 @@ class Ended:
     megabytes: float | None
     code: int = 0
 
+    @property
+    def memory(self) -> str:
+        """To be put behind what else is said."""
+        return "" if self.megabytes is None else f"; {self.megabytes:,.0f} MB at most"
+
 
 def contend(name: str, work: Path, *arguments: str) -> Ended:
     """Runs `benchmarks.contenders.NAME` and reads the JSON line that it prints last."""

@@ -34,7 +34,7 @@ def run(quick: bool) -> list[Figure | Curve]:
             found[views]["cost"] / few["cost"],
             "times",
             {MANY: "<= 1.5", MOST: "<= 3"}.get(views, ""),
-            f"{found[views]['cost']:,.1f} µs and {few['cost']:,.1f} µs",
+            f"{found[views]['cost']:,.1f} µs and {few['cost']:,.1f} µs; {found[views]['resident'] / 1e6:,.0f} MB",
         )
         for views in sizes[1:]
     ]

@@ -14,14 +14,15 @@ from chronicle.project import Project
 
 
 def main(work: Path) -> None:
-    python = jar_directory().parent / "pathway" / "bin" / "python"
-    if not python.exists():
+    environment = jar_directory().parent / "pathway"
+    if not (environment / ".ready").exists():
         print(json.dumps({"missing": "Pathway"}))
         return
     source = Project.load(work / DEFINITION).definition.source
     assert isinstance(source, KafkaSource)
     os.environ |= {"PATHWAY_THREADS": "2", "PATHWAY_TELEMETRY_SERVER": ""}
     module = ["-m", "benchmarks.contenders.pathway_job"]
+    python = environment / "bin" / "python"
     os.execv(python, [str(python), *module, str(work), source.servers, *sys.argv[2:]])
 
 
