@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction
 from deltalake.exceptions import CommitFailedError
 from deltalake.transaction import AddAction, RemoveAction
 
@@ -36,6 +36,8 @@ from views.state import Meta, Outcome
 from views.state.storage import Storage
 
 _ATTEMPTS = 20
+_HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
+"""Cleaning lists the whole log: that is for compactions, not for every epoch."""
 
 
 class FencedError(ChronicleError):
@@ -50,30 +52,35 @@ class FencedError(ChronicleError):
 
 @dataclass(slots=True)
 class Committer:
+    """`begun` and `epoch`: the last term and the last epoch in the table as it was loaded. Asking delta-rs for them
+    reads the log anew, from its last checkpoint on."""
+
     home: Storage
     group: str
     term: int
     _table: DeltaTable
+    _begun: int
+    _epoch: int
 
     @classmethod
     def begin(cls, home: Storage, meta: Meta) -> Committer:
         """Makes the table if there is none, and begins a term: from now on no earlier job commits."""
         create_table(home, meta)
         for _ in range(_ATTEMPTS):
-            table = open_table(home)
-            term = 1 + (table.transaction_version(_term(meta.group)) or 0)
-            begun = cls(home, meta.group, term, table)
+            committer = cls(home, meta.group, 0, open_table(home), 0, 0)
+            committer._read()
+            committer.term = 1 + committer._begun
             try:
-                begun._write([], [Transaction(_term(meta.group), term)])
+                committer._write([], [committer._named])
             except CommitFailedError:
                 continue  # another job has begun a term at the same moment; whose is larger stays
-            return begun
+            return committer
         raise ChronicleError(f"the state {home} is being taken over again and again", "let only one job have it")
 
     @property
     def epoch(self) -> int:
         """The last epoch that is committed, as far as this job has seen."""
-        return self._table.transaction_version(_epoch(self.group)) or 0
+        return self._epoch
 
     def commit(self, epoch: int, partials: Sequence[File], outcome: Outcome) -> None:
         """The epoch with its row of the ledger, as one commit. Refused (FencedError) where another job has begun a
@@ -106,11 +113,6 @@ class Committer:
         """This job's term, for a commit that no later term may have been begun before."""
         return Transaction(_term(self.group), self.term)
 
-    @property
-    def _begun(self) -> int:
-        """The last term that this job has seen begin."""
-        return self._table.transaction_version(_term(self.group)) or 0
-
     def _refuse_strangers(self, expected: int) -> None:
         if self._begun != self.term:
             raise FencedError(self.home, self.term, self._begun)
@@ -122,15 +124,30 @@ class Committer:
 
     def _write(self, files: Sequence[File], transactions: list[Transaction]) -> None:
         added: list[AddAction | RemoveAction] = [file.added() for file in files]
-        properties = CommitProperties(app_transactions=transactions)
+        properties, before = CommitProperties(app_transactions=transactions), self._table.version()
         with self.home.explained():
-            self._table.create_write_transaction(added, "append", SCHEMA, PARTITIONED_BY, commit_properties=properties)
-        self._update()
+            self._table.create_write_transaction(
+                added, "append", SCHEMA, PARTITIONED_BY, commit_properties=properties, post_commithook_properties=_HOOKS
+            )
+            self._table.update_incremental()
         self.home.sync(LOG)
+        if self._table.version() == before + 1:
+            told = {each.app_id: each.version for each in transactions}
+            self._begun = told.get(_term(self.group), self._begun)
+            self._epoch = told.get(_epoch(self.group), self._epoch)
+        else:
+            self._read()  # others have committed too: what they have must be known before the next commit
 
     def _update(self) -> None:
+        """Takes in what others have committed."""
         with self.home.explained():
             self._table.update_incremental()
+        self._read()
+
+    def _read(self) -> None:
+        with self.home.explained():
+            self._begun = self._table.transaction_version(_term(self.group)) or 0
+            self._epoch = self._table.transaction_version(_epoch(self.group)) or 0
 
 
 def _term(group: str) -> str:
