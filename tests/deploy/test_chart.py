@@ -24,7 +24,11 @@ from views.check import check
 from views.http.keys import read_keys
 
 HELM = ROOT / "deploy" / "helm"
-MODES = ("embedded", "delta")
+MODES = {
+    "embedded": ["mode=embedded"],
+    "delta": ["mode=delta"],
+    "bucket": ["mode=delta", "delta.state=s3a://billing/telecom"],
+}
 KUBERNETES = json.loads(Path(__file__).with_name("kubernetes-1.34.json").read_text())
 OF_OPERATORS = {"SparkApplication", "ServiceMonitor"}
 Manifest = dict[str, Any]
@@ -58,7 +62,7 @@ def test_the_manifests_were_rendered_from_this_chart() -> None:
 @pytest.mark.skipif(shutil.which("helm") is None, reason="no helm here; the digests above say that nothing has changed")
 @pytest.mark.parametrize("mode", MODES)
 def test_helm_renders_what_stands_here(mode: str) -> None:
-    values = ["-f", "rendered/values.yaml", "--set", f"mode={mode}"]
+    values = ["-f", "rendered/values.yaml", *(word for each in MODES[mode] for word in ("--set", each))]
     subprocess.run(["helm", "lint", "--strict", "chronicle", *values], cwd=HELM, check=True, capture_output=True)
     command = [
         "helm",
@@ -95,7 +99,8 @@ def test_the_schema_refuses_a_key_that_kubernetes_does_not_have() -> None:
 def test_each_mode_makes_what_it_needs_and_nothing_else() -> None:
     shared = {"ConfigMap", "Secret", "Service", "Deployment", "ServiceMonitor"}
     assert set(manifests("embedded")) == shared | {"PersistentVolumeClaim"}
-    assert set(manifests("delta")) == shared | {"SparkApplication", "HorizontalPodAutoscaler", "PodDisruptionBudget"}
+    of_delta = {"SparkApplication", "HorizontalPodAutoscaler", "PodDisruptionBudget"}
+    assert set(manifests("delta")) == set(manifests("bucket")) == shared | of_delta
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -104,6 +109,7 @@ def test_containers_call_commands_and_flags_that_exist(mode: str) -> None:
     assert {each["args"][0] for each in containers.values()} == {
         "embedded": {"run", "serve"},
         "delta": {"follow", "serve"},
+        "bucket": {"follow", "serve"},
     }[mode]
     for container in containers.values():
         assert faults_of(" ".join(container["args"])) == []
@@ -133,8 +139,21 @@ def test_job_executors_and_lookups_mount_the_volume_that_holds_the_delta_state()
     assert all(any(word.startswith("--state=/shared/") for word in words) for words in arguments)
 
 
-@pytest.mark.parametrize("state", ["s3a://bucket/telecom", "/var/lib/telecom", "/shared/"])
-def test_a_delta_state_off_the_shared_volume_is_refused_by_the_chart(state: str) -> None:
+def test_a_state_in_a_bucket_needs_no_volume_and_every_container_has_the_environment() -> None:
+    spec = only("bucket", "SparkApplication")["spec"]
+    pod = only("bucket", "Deployment")["spec"]["template"]["spec"]
+    assert "shared" not in {volume["name"] for volume in [*spec["volumes"], *pod["volumes"]]}
+    for each in [spec["driver"], spec["executor"], *pod["containers"]]:
+        assert "/shared" not in {mount["mountPath"] for mount in each["volumeMounts"]}
+        assert each["envFrom"] == [{"secretRef": {"name": "kafka-credentials"}}]
+    arguments = [spec["arguments"], *(container["args"] for container in pod["containers"])]
+    assert all("--state=s3a://billing/telecom" in words for words in arguments)
+
+
+@pytest.mark.parametrize(
+    "state", ["hdfs://name/telecom", "s3a://key:secret@bucket/telecom", "/var/lib/telecom", "/shared/"]
+)
+def test_a_delta_state_off_the_shared_volume_and_off_a_bucket_is_refused_by_the_chart(state: str) -> None:
     schema = json.loads((HELM / "chronicle" / "values.schema.json").read_text())
     values = yaml.safe_load((HELM / "chronicle" / "values.yaml").read_text())
     jsonschema.validate(values, schema)

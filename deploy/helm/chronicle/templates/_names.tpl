@@ -23,6 +23,10 @@ app.kubernetes.io/component: lookups
 {{ .Values.keys.existingSecret | default (printf "%s-keys" (include "chronicle.name" .)) }}
 {{- end }}
 
+{{- define "chronicle.shared" -}}
+{{- if hasPrefix "/shared/" .Values.delta.state }}yes{{ end }}
+{{- end }}
+
 {{- define "chronicle.environment" -}}
 {{- with .Values.environment }}
 env:
