@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from deltalake import CommitProperties, DeltaTable, Transaction
+from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction
 from deltalake.exceptions import CommitFailedError
 from deltalake.transaction import AddAction, RemoveAction
 
@@ -36,6 +36,8 @@ from views.state import Meta, Outcome
 from views.state.storage import Storage
 
 _ATTEMPTS = 20
+_HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
+"""Cleaning lists the whole log: that is for compactions, not for every epoch."""
 
 
 class FencedError(ChronicleError):
@@ -124,7 +126,9 @@ class Committer:
         added: list[AddAction | RemoveAction] = [file.added() for file in files]
         properties, before = CommitProperties(app_transactions=transactions), self._table.version()
         with self.home.explained():
-            self._table.create_write_transaction(added, "append", SCHEMA, PARTITIONED_BY, commit_properties=properties)
+            self._table.create_write_transaction(
+                added, "append", SCHEMA, PARTITIONED_BY, commit_properties=properties, post_commithook_properties=_HOOKS
+            )
             self._table.update_incremental()
         self.home.sync(LOG)
         if self._table.version() == before + 1:

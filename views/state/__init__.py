@@ -2,7 +2,7 @@
 
 Writers: `State.prepare` under `writer_lock`, then for each epoch `state.epochs.write(plan)` and `state.shard(n).write`
 on every shard (see `views.state.shard`). Keys come from `encode_keys`, shards from `shards_of`. Readers:
-`state.shard(n).read()`.
+`state.shard(n).read()`. A Delta state is kept in a `Storage`: a directory, or a prefix of a bucket.
 """
 
 from views.state.arrow_keys import encode_keys, shards_of
