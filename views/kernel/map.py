@@ -30,6 +30,7 @@ from views.plan import GroupPlan, RelationPlan, rule_column
 from views.plan.algebra_sql import chronicle_table
 from views.plan.steps import CHRONON, POS, SN
 from views.state import Quarantined, Slot, State, encode_keys
+from views.state.cuts import CHANGES
 
 _INSTANTS = pa.timestamp("us", "UTC")
 
@@ -95,6 +96,7 @@ class MapKernel:
             self._engine.clear()
         for name, count in self._corrections(part, admission).items():
             counters[corrections(name)] = count
+        counters |= _judged(part, decoded, duplicate)
         quarantine = [*_refused(admission, sns, messages), *_late(late, sns, messages)]
         lates = len(set().union(*(places.tolist() for places, _ in late.values())))
         fates = Counter(refusal.fate for refusal in admission.refused.values())
@@ -214,6 +216,14 @@ class MapKernel:
 def corrections(relation: str) -> str:
     """The ledger's counter of retroactive changes that were admitted."""
     return f"corrections:{relation}"
+
+
+def _judged(part: SlotRange, decoded: Decoded, duplicate: Bools) -> dict[str, int]:
+    """How many changes there were, whatever their fate: in a group of several slots it matters in which epoch."""
+    if len(part.known) < 2:
+        return {}
+    counts = {name: int((~duplicate[table.column(AT).to_numpy()]).sum()) for name, table in decoded.changes.items()}
+    return {f"{CHANGES}{name}": count for name, count in counts.items() if count}
 
 
 def _rejecting(relation: RelationPlan) -> RelationPlan:

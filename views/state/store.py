@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from chronicle.errors import ChronicleError
 from views.state.arrow_keys import shards_of
+from views.state.cuts import CutLog
 from views.state.environment import MAP_SIZE, close_environment, environment
 from views.state.epochs import EpochLog
 from views.state.layout import RelationLayout, ViewLayout
@@ -135,6 +136,10 @@ class State:
     @property
     def epochs(self) -> EpochLog:
         return EpochLog(self.root)
+
+    @property
+    def cuts(self) -> CutLog:
+        return CutLog(self.root)
 
     def shard(self, index: int) -> Shard:
         opened = environment(_shard_path(self.directory, index), map_size=self.map_size)
