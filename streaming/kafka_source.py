@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pyarrow as pa
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.errors import KafkaError, LeaderNotAvailableError, RetriableError, UnknownTopicOrPartitionError, for_code
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -22,8 +23,8 @@ from pyspark.sql.functions import filter as kept
 
 from chronicle.definitions import Definition
 from chronicle.kafka.client import client_options, explained, patience_of
-from chronicle.kafka.topics import Cluster, clusters_of
-from streaming.kafka_messages import MapMessages, MessagesEpoch, Parts
+from chronicle.kafka.topics import Cluster, clusters_of, compacted_topics
+from streaming.kafka_messages import MapMessages, MessagesEpoch, Parts, no_messages, read_messages
 from streaming.source import Extent, Extents, OffsetsGoneError, SourceAwayError
 from streaming.tasks import FOLDED, MAPPED, Group
 from views.kernel.map import SlotRange
@@ -86,13 +87,25 @@ class KafkaSource:
 
     def settled(self, state: Path) -> KafkaSource:
         """This source for the job of a state, and no other topics of the same names from now on."""
-        path = state / _IDS
-        known: dict[str, str] = orjson.loads(path.read_bytes()) if path.exists() else {}
-        found = {topic: each for topic, each in replace(self, ids=known).look().ids.items() if each is not None}
-        if not found.items() <= known.items():
+        known = self.known_to(state)
+        found = {topic: each for topic, each in known.look().ids.items() if each is not None}
+        if not found.items() <= known.ids.items():
             state.mkdir(parents=True, exist_ok=True)
-            write_whole(path, orjson.dumps(known | found, option=orjson.OPT_INDENT_2))
-        return replace(self, ids=known | found)
+            write_whole(state / _IDS, orjson.dumps({**known.ids, **found}, option=orjson.OPT_INDENT_2))
+        return replace(self, ids={**known.ids, **found})
+
+    def known_to(self, state: Path) -> KafkaSource:
+        """This source, where no topic that the state was made from may be another by now."""
+        path = state / _IDS
+        return replace(self, ids=orjson.loads(path.read_bytes()) if path.exists() else {})
+
+    @property
+    def compacted(self) -> set[str]:
+        """The topics that may forget messages in their middle; asked once."""
+        for cluster in self.clusters:
+            if (key := (cluster.servers, cluster.topics)) not in _compacted:
+                _compacted[key] = compacted_topics(cluster)
+        return {topic for cluster in self.clusters for topic in _compacted[cluster.servers, cluster.topics]}
 
     def look(self) -> Seen:
         extents: dict[Slot, Extent] = {}
@@ -114,6 +127,8 @@ def made_anew(topics: Sequence[str]) -> OffsetsGoneError:
         "restore the topic and run again; or go on with the new one in a new state, with --state",
     )
 
+
+_compacted: dict[tuple[str, tuple[str, ...]], set[str]] = {}
 
 _clients: dict[tuple[int, int, str, str], Any] = {}
 """By process and thread: a client is closed by the one that it failed."""
@@ -181,15 +196,15 @@ class KafkaMapper:
     source: KafkaSource
 
     def mapped(self, spark: SparkSession, group: Group, ranges: Sequence[SlotRange], epoch: EpochPlan) -> DataFrame:
-        messages, parts = self._messages(spark, ranges)
+        messages, parts = self.messages(spark, ranges)
         return messages.mapInArrow(MapMessages(group, parts), MAPPED)
 
     def whole(self, spark: SparkSession, group: Group, ranges: Sequence[SlotRange], epoch: EpochPlan) -> DataFrame:
         """A small epoch as one task."""
-        messages, parts = self._messages(spark, ranges)
+        messages, parts = self.messages(spark, ranges)
         return messages.coalesce(1).mapInArrow(MessagesEpoch(group, epoch, parts), FOLDED)
 
-    def _messages(self, spark: SparkSession, ranges: Sequence[SlotRange]) -> tuple[DataFrame, Parts]:
+    def messages(self, spark: SparkSession, ranges: Sequence[SlotRange]) -> tuple[DataFrame, Parts]:
         """The messages of all ranges; topics go by their number, which is shorter than their name."""
         wanted = {part.place: part for part in ranges if part.place is not None}
         numbers = {topic: number for number, topic in enumerate(sorted({slot.topic for slot in wanted}))}
@@ -203,6 +218,16 @@ class KafkaMapper:
         for frame in frames[1:]:
             together = together.unionAll(frame)
         return together, {(numbers[slot.topic], slot.partition): part for slot, part in wanted.items()}
+
+
+def read_range(spark: SparkSession, source: KafkaSource, part: SlotRange, end: int) -> pa.Table:
+    """The messages of a slot from where the part starts to `end`, or to where the topic-partition ends."""
+    assert part.place is not None  # Kafka's slots are topic-partitions
+    until = min(end, source.extents()[part.place].next)
+    wanted = replace(part, end=until)
+    frame, parts = KafkaMapper(source).messages(spark, [wanted])
+    found = read_messages(iter(frame.toArrow().to_batches()), parts)
+    return found[0][1] if found else no_messages()
 
 
 def _selected(messages: DataFrame, numbers: Mapping[str, int]) -> DataFrame:
