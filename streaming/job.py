@@ -24,8 +24,9 @@ from streaming.epochs import EpochRunner
 from streaming.failures import explained
 from streaming.planning import appends_in, consumed, next_plan, offsets_gone, to_repeat
 from streaming.ranges import FORMAT, RangesSource, offsets_from_json, options_of
+from streaming.replay import may_correct, replay_of
 from streaming.retention import Retention
-from streaming.source import JOURNAL, Extents, JournalSource, Source, SourceAwayError, is_replayable
+from streaming.source import JOURNAL, Extents, JournalSource, Source, SourceAwayError
 from views.kernel.rebuild import to_rebuild
 from views.state import EpochPlan, Meta, Slot, Standing, State
 
@@ -67,6 +68,7 @@ class Job:
     _working: threading.Lock = field(default_factory=threading.Lock)
     _moved: dict[Slot, tuple[int, float]] = field(default_factory=dict)
     _asked: float = 0.0
+    _unfit: set[str] = field(default_factory=set)
     _cutting: Cutting | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -209,15 +211,19 @@ class Job:
 
     def _may_correct(self) -> bool:
         """Whether some relation takes changes from the past, and all of the chronicle is there to repair from."""
-        wanted = any(relation.retroactive == "correct" for relation in self.runner.plan.relations.values())
-        return wanted and isinstance(self.source, JournalSource) and is_replayable(self.source.extents())
+        starts = {} if self._cutting is None else self._cutting.starts
+        return may_correct(self.runner.plan, self.state, self.source, starts)
 
     def repair(self) -> None:
         """Builds anew what does not reflect the whole chronicle: new views, and those of corrected relations."""
         stale = to_rebuild(self.runner.plan, self.state)
-        if stale and isinstance(self.source, JournalSource) and is_replayable(self.source.extents()):
-            until = self.standing().slots[0].next_offset
-            self.runner.rebuild(stale, self.source.read, until, self.most)
+        if not stale.keys() - self._unfit:
+            return
+        found = replay_of(self.runner.plan, self.state, self.source, self.spark)
+        fit = {} if found is None else {name: count for name, count in stale.items() if name in found.views}
+        self._unfit |= stale.keys() - fit.keys()
+        if fit and found is not None:
+            self.runner.rebuild(fit, found.read, found.stretches, self.most)
 
     def _idle(self, standing: Standing) -> set[Slot]:
         """Slots that got nothing for so long that they follow the group's clock."""

@@ -41,7 +41,7 @@ class SlotRange:
     of the other slots as of the last epoch. `corrects`: a change from the past is taken where its relation says so,
     since the whole chronicle is there to repair its views from. `place` is the slot's topic-partition: a topic
     that is a relation's own decides how messages are read. `known` is the high water of every slot: versions from there
-    on are of this epoch, and only a repeat finds them in the state."""
+    on are of this epoch, and only a repeat finds them in the state. `beside`: the epoch reads other slots too."""
 
     slot: int
     start: int
@@ -52,6 +52,7 @@ class SlotRange:
     corrects: bool = False
     place: Slot | None = None
     known: Mapping[int, int] = field(default_factory=dict)
+    beside: bool = False
 
 
 class MapKernel:
@@ -189,11 +190,17 @@ class MapKernel:
         return pa.schema([*implicit, *starts, *own]).empty_table()
 
     def _corrections(self, part: SlotRange, admission: Admission) -> dict[str, int]:
-        """How many admitted changes reach back before the clock, by relation: their views have to be repaired."""
+        """How many admitted changes reach back before the clock, by relation, or may do so for tuples that are
+        mapped at the same time: their views have to be repaired."""
+        own = part.place is not None and part.place.topic in self._plan.own_topics
         found: dict[str, int] = {}
         others = NO_CLOCK if part.others_clock is None else part.others_clock
         for name, table in admission.changes.items():
-            if self._plan.relations[name].retroactive == "correct" and table.num_rows:
+            if not part.corrects or self._plan.relations[name].retroactive != "correct":
+                continue
+            if part.beside and not own and table.num_rows:
+                found[name] = table.num_rows  # tuples of other slots in this epoch do not know it
+            elif table.num_rows:
                 clocks = np.maximum(admission.clocks[table.column(AT).to_numpy()], others)
                 back = int(((clocks != NO_CLOCK) & (table.column(SINCE).to_numpy() <= clocks)).sum())
                 if back:
