@@ -151,14 +151,13 @@ def test_what_compaction_took_is_a_gap_to_a_job_that_comes_later_and_missing_to_
     spark: SparkSession, kafka_servers: str, topic: str, tmp_path: Path, ask: Ask
 ) -> None:
     crm = f"{topic}.crm"
-    make_topics(kafka_servers, {"segment.bytes": "500"}, **{topic: 1, crm: 1})
+    make_topics(kafka_servers, {"segment.bytes": "4000"}, **{topic: 1, crm: 1})
     project = group_on(tmp_path, kafka_servers, topic)
     changes = [customer(f"c{n % 3}", "NJ", f"2026-01-01T00:{n:02}:00Z") for n in range(40)]
-    (tmp_path / "customers.jsonl").write_bytes(b"\n".join(changes))
-    assert (
-        chronicle(["upsert", "customers", str(tmp_path / "customers.jsonl"), "-f", str(tmp_path / "chronicle.yaml")])
-        == 0
-    )
+    file, definition = str(tmp_path / "customers.jsonl"), str(tmp_path / "chronicle.yaml")
+    for part in (changes[:20], changes[20:]):  # each a segment: the last one is never compacted
+        Path(file).write_bytes(b"\n".join(part))
+        assert chronicle(["upsert", "customers", file, "-f", definition]) == 0
     send(kafka_servers, [(topic, 0, call("c1"), ())])
     drain(spark, project)
     assert fates(project) == {"applied": 41}

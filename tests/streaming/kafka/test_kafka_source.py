@@ -45,11 +45,9 @@ NOON = 1_772_366_400_000_000
 """2026-03-01T12:00:00Z"""
 
 
-def run_epochs(
-    spark: SparkSession, project: Project, slots: list[Slot], spread: Spread, store: str = "embedded"
-) -> None:
+def run_epochs(spark: SparkSession, project: Project, slots: list[Slot], spread: Spread) -> None:
     """Runs the spread's epochs, whose records are in the topics."""
-    with kafka_job(spark, project, store=store) as job:
+    with kafka_job(spark, project) as job:
         ends: dict[Slot, int] = {}
         assert list(job.state.meta.slots) == slots
         for records in spread.epochs:
@@ -67,15 +65,11 @@ def assert_reference(project: Project, spread: Spread) -> None:
         views.state.close()
 
 
-@pytest.mark.parametrize(
-    ("store", "small"),
-    [("embedded", True), ("embedded", False), ("delta", True)],
-    ids=["one task", "two stages", "delta"],
-)
+@pytest.mark.parametrize("small", [True, False], ids=["one task", "two stages"])
 @settings(max_examples=4, phases=(Phase.generate,))  # a broker and Spark are too slow to shrink with
 @given(data=st.data())
 def test_random_groups_over_topics_and_partitions_are_the_reference(
-    spark: SparkSession, kafka_servers: str, store: str, small: bool, data: st.DataObject
+    spark: SparkSession, kafka_servers: str, small: bool, data: st.DataObject
 ) -> None:
     scenario = data.draw(scenarios())
     spread = data.draw(spreads(scenario.records, slots=3))
@@ -87,7 +81,7 @@ def test_random_groups_over_topics_and_partitions_are_the_reference(
         make_topics(kafka_servers, **{one: 2, two: 1})
         slots = [Slot(one, 0), Slot(one, 1), Slot(two, 0)]
         send_records(kafka_servers, slots, spread.records)
-        run_epochs(spark, project, slots, spread, store)
+        run_epochs(spark, project, slots, spread)
         assert_reference(project, spread)
 
 
