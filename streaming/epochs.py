@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Protocol
@@ -29,7 +29,7 @@ from views.kernel.map import SlotRange
 from views.kernel.rebuild import rebuild
 from views.kernel.relay import FileRelay
 from views.plan import GroupPlan
-from views.state import EpochPlan, State
+from views.state import EpochPlan, State, Stretch
 
 SMALL = 20_000
 """Appends up to which one task is quicker than two stages."""
@@ -129,9 +129,9 @@ class EpochRunner:
         for shard in range(self.state.shards):
             fold(self.plan, self.state, shard, epoch, outcome, ())
 
-    def rebuild(self, views: Mapping[str, int], read: Reader, until: int, most: int) -> None:
-        """Builds these views (as `to_rebuild` gives them) anew from the appends [0, until) of the journal."""
-        self.state = rebuild(self.plan, self.state, views, read, until, most)
+    def rebuild(self, views: Mapping[str, int], read: Reader, stretches: Iterable[Stretch], most: int) -> None:
+        """Builds these views (as `to_rebuild` gives them) anew from the appends of the stretches."""
+        self.state = rebuild(self.plan, self.state, views, read, stretches, most)
 
     @property
     def _is_local(self) -> bool:

@@ -19,14 +19,16 @@ from pyspark.sql import DataFrame, SparkSession
 
 from chronicle.errors import ChronicleError
 from streaming.attendance import Attendance
+from streaming.cutting import Cutting
 from streaming.epochs import EpochRunner
 from streaming.failures import explained
 from streaming.planning import appends_in, consumed, next_plan, offsets_gone, to_repeat
 from streaming.ranges import FORMAT, RangesSource, offsets_from_json, options_of
+from streaming.replay import may_correct, replay_of
 from streaming.retention import Retention
-from streaming.source import JOURNAL, Extents, JournalSource, Source, SourceAwayError, is_replayable
+from streaming.source import JOURNAL, Extents, JournalSource, Source, SourceAwayError
 from views.kernel.rebuild import to_rebuild
-from views.state import EpochPlan, Slot, Standing, State
+from views.state import EpochPlan, Meta, Slot, Standing, State
 
 _LOOK_SECONDS = 0.05
 _ASK_SECONDS = 1.0
@@ -66,6 +68,11 @@ class Job:
     _working: threading.Lock = field(default_factory=threading.Lock)
     _moved: dict[Slot, tuple[int, float]] = field(default_factory=dict)
     _asked: float = 0.0
+    _unfit: set[str] = field(default_factory=set)
+    _cutting: Cutting | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._cutting = None if isinstance(self.source, JournalSource) else Cutting.of(self.state)
 
     @property
     def state(self) -> State:
@@ -138,7 +145,8 @@ class Job:
                     ending.set()
 
         self.spark.dataSource.register(RangesSource)
-        ranges = self.spark.readStream.format(FORMAT).options(**options_of(self.source, start, self.most)).load()
+        own = self.runner.plan.own_topics
+        ranges = self.spark.readStream.format(FORMAT).options(**options_of(self.source, start, self.most, own)).load()
         stream = ranges.writeStream.foreachBatch(batch).option("checkpointLocation", str(checkpoint))
         query = stream.trigger(processingTime=trigger).start()
         try:
@@ -155,19 +163,31 @@ class Job:
             raise explained(error)
 
     def _batch(self, session: SparkSession, ends: Mapping[Slot, int]) -> None:
-        if new := [slot for slot in ends if slot not in self.state.meta.slots]:
-            self.runner.state = self.state.with_slots(new)
+        new = {slot for slot in ends if slot not in self.state.meta.slots}
+        if new:
+            self.runner.state = self.state.with_slots(slot for slot in ends if slot in new)
         standing = self.standing()
         begin: Mapping[Slot, int] = {}
         if len(standing.slots) < len(self.state.meta.slots):
             begin = {slot: extent.earliest for slot, extent in self.source.extents().items()}
         idle, corrects = self._idle(standing), self._may_correct()
-        plan = next_plan(self.state.meta, standing, begin, ends, idle, corrects=corrects, means=self.means)
-        if appends_in(plan) or new:
-            self._run(plan, session)
+        for part in self._in_turn(ends):
+            standing = self.standing()
+            plan = next_plan(self.state.meta, standing, begin, part, idle, corrects=corrects, means=self.means)
+            if appends_in(plan) or not new <= _registered(self.state.meta, standing):
+                self._run(plan, session)
+
+    def _in_turn(self, ends: Mapping[Slot, int]) -> list[Mapping[Slot, int]]:
+        """Changes that wait in topics of their own go before the tuples that wait, in an epoch of their own: so a tuple
+        sees every change that was there when it was read, and none of another slot is in its epoch."""
+        own = {slot: end for slot, end in ends.items() if slot.topic in self.runner.plan.own_topics}
+        return [own, ends] if own else [ends]
 
     def _run(self, plan: EpochPlan, session: SparkSession) -> None:
         began = time.monotonic()
+        if self._cutting is not None:
+            self._cutting.settle(self.state)
+            self._cutting.begin(plan, self.standing())
         self.state.epochs.write(plan)
         self.runner.run(plan, session)
         standing = self.standing()
@@ -175,6 +195,8 @@ class Job:
             raise ChronicleError(
                 f"epoch {plan.epoch} was run and the state stands at epoch {standing.epoch}", "report this: it is a bug"
             )
+        if self._cutting is not None:
+            self._cutting.settle(self.state)
         self.repair()
         seconds, done = time.monotonic() - began, consumed(self.state.meta, standing)
         waiting = sum(max(0, end - done.get(slot, 0)) for slot, end in self._ends_seen().items())
@@ -189,15 +211,19 @@ class Job:
 
     def _may_correct(self) -> bool:
         """Whether some relation takes changes from the past, and all of the chronicle is there to repair from."""
-        wanted = any(relation.retroactive == "correct" for relation in self.runner.plan.relations.values())
-        return wanted and isinstance(self.source, JournalSource) and is_replayable(self.source.extents())
+        starts = {} if self._cutting is None else self._cutting.starts
+        return may_correct(self.runner.plan, self.state, self.source, starts)
 
     def repair(self) -> None:
         """Builds anew what does not reflect the whole chronicle: new views, and those of corrected relations."""
         stale = to_rebuild(self.runner.plan, self.state)
-        if stale and isinstance(self.source, JournalSource) and is_replayable(self.source.extents()):
-            until = self.standing().slots[0].next_offset
-            self.runner.rebuild(stale, self.source.read, until, self.most)
+        if not stale.keys() - self._unfit:
+            return
+        found = replay_of(self.runner.plan, self.state, self.source, self.spark)
+        fit = {} if found is None else {name: count for name, count in stale.items() if name in found.views}
+        self._unfit |= stale.keys() - fit.keys()
+        if fit and found is not None:
+            self.runner.rebuild(fit, found.read, found.stretches, self.most)
 
     def _idle(self, standing: Standing) -> set[Slot]:
         """Slots that got nothing for so long that they follow the group's clock."""
@@ -266,6 +292,11 @@ def starts(extents: Extents, known: Mapping[Slot, int]) -> dict[Slot, int]:
     if lost:
         raise offsets_gone(lost)
     return {**{slot: extent.earliest for slot, extent in extents.items()}, **known}
+
+
+def _registered(meta: Meta, standing: Standing) -> set[Slot]:
+    """The slots that have a clock in the ledger."""
+    return {meta.slots[number] for number in standing.slots}
 
 
 def _ends(checkpoint: Path, batch: int) -> dict[Slot, int]:

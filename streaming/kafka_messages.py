@@ -75,6 +75,13 @@ def read_messages(batches: Batches, parts: Parts) -> list[tuple[SlotRange, pa.Ta
     ]
 
 
+def no_messages() -> pa.Table:
+    headers = pa.DictionaryArray.from_arrays(pa.array([], pa.int32()), pa.array([], HEADERS_TYPE))
+    plain = {"offset": pa.int64(), "timestamp": pa.int64(), "key": pa.binary()}
+    columns = {name: pa.array([], type_) for name, type_ in plain.items()}
+    return pa.table({**columns, "headers": headers, "value": pa.array([], pa.binary())})
+
+
 def _messages(rows: pa.Table) -> pa.Table:
     headers = distinct_headers(rows.column("headers").combine_chunks())
     columns = {

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
+import pyarrow as pa
 from kafka import KafkaAdminClient, TopicPartition
 from kafka.errors import KafkaError, LeaderNotAvailableError, RetriableError, UnknownTopicOrPartitionError, for_code
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -21,8 +22,8 @@ from pyspark.sql.functions import filter as kept
 
 from chronicle.definitions import Definition
 from chronicle.kafka.client import client_options, explained, patience_of
-from chronicle.kafka.topics import Cluster, clusters_of
-from streaming.kafka_messages import MapMessages, MessagesEpoch, Parts
+from chronicle.kafka.topics import Cluster, clusters_of, compacted_topics
+from streaming.kafka_messages import MapMessages, MessagesEpoch, Parts, no_messages, read_messages
 from streaming.source import Extent, Extents, OffsetsGoneError, SourceAwayError
 from streaming.tasks import FOLDED, MAPPED, Group
 from views.kernel.map import SlotRange
@@ -99,6 +100,21 @@ class KafkaSource:
         home.update(_IDS, change)
         return replace(self, ids=known)
 
+    def known_to(self, home: Storage) -> KafkaSource:
+        """This source, where no topic that the state was made from may be another by now."""
+        try:
+            return replace(self, ids=orjson.loads(home.read(_IDS)))
+        except FileNotFoundError:
+            return replace(self, ids={})
+
+    @property
+    def compacted(self) -> set[str]:
+        """The topics that may forget messages in their middle; asked once."""
+        for cluster in self.clusters:
+            if (key := (cluster.servers, cluster.topics)) not in _compacted:
+                _compacted[key] = compacted_topics(cluster)
+        return {topic for cluster in self.clusters for topic in _compacted[cluster.servers, cluster.topics]}
+
     def look(self) -> Seen:
         extents: dict[Slot, Extent] = {}
         ids: dict[str, str | None] = {}
@@ -119,6 +135,8 @@ def made_anew(topics: Sequence[str]) -> OffsetsGoneError:
         "restore the topic and run again; or go on with the new one in a new state, with --state",
     )
 
+
+_compacted: dict[tuple[str, tuple[str, ...]], set[str]] = {}
 
 _clients: dict[tuple[int, int, str, str], Any] = {}
 """By process and thread: a client is closed by the one that it failed."""
@@ -186,15 +204,15 @@ class KafkaMapper:
     source: KafkaSource
 
     def mapped(self, spark: SparkSession, group: Group, ranges: Sequence[SlotRange], epoch: EpochPlan) -> DataFrame:
-        messages, parts = self._messages(spark, ranges)
+        messages, parts = self.messages(spark, ranges)
         return messages.mapInArrow(MapMessages(group, parts), MAPPED)
 
     def whole(self, spark: SparkSession, group: Group, ranges: Sequence[SlotRange], epoch: EpochPlan) -> DataFrame:
         """A small epoch as one task."""
-        messages, parts = self._messages(spark, ranges)
+        messages, parts = self.messages(spark, ranges)
         return messages.coalesce(1).mapInArrow(MessagesEpoch(group, epoch, parts), FOLDED)
 
-    def _messages(self, spark: SparkSession, ranges: Sequence[SlotRange]) -> tuple[DataFrame, Parts]:
+    def messages(self, spark: SparkSession, ranges: Sequence[SlotRange]) -> tuple[DataFrame, Parts]:
         """The messages of all ranges; topics go by their number, which is shorter than their name."""
         wanted = {part.place: part for part in ranges if part.place is not None}
         numbers = {topic: number for number, topic in enumerate(sorted({slot.topic for slot in wanted}))}
@@ -208,6 +226,16 @@ class KafkaMapper:
         for frame in frames[1:]:
             together = together.unionAll(frame)
         return together, {(numbers[slot.topic], slot.partition): part for slot, part in wanted.items()}
+
+
+def read_range(spark: SparkSession, source: KafkaSource, part: SlotRange, end: int) -> pa.Table:
+    """The messages of a slot from where the part starts to `end`, or to where the topic-partition ends."""
+    assert part.place is not None  # Kafka's slots are topic-partitions
+    until = min(end, source.extents()[part.place].next)
+    wanted = replace(part, end=until)
+    frame, parts = KafkaMapper(source).messages(spark, [wanted])
+    found = read_messages(iter(frame.toArrow().to_batches()), parts)
+    return found[0][1] if found else no_messages()
 
 
 def _selected(messages: DataFrame, numbers: Mapping[str, int]) -> DataFrame:

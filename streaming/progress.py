@@ -46,7 +46,7 @@ class Progress:
     def begin(self, found: Beginning) -> None:
         self._views = len(found.plan.views)
         for view in found.added_views:
-            if found.replayable:
+            if view in found.replayable:
                 self._console.print(f"view {view} is new in a state with history: it is built from the whole chronicle")
             else:
                 self._console.print(

@@ -6,9 +6,10 @@ stands, with a new checkpoint: the state is the authority on what has been consu
 
 from __future__ import annotations
 
+import json
 import pickle
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
@@ -35,8 +36,14 @@ def offsets_from_json(nested: Mapping[str, Mapping[str, int]]) -> dict[Slot, int
     return {Slot(topic, int(n)): offset for topic, parts in nested.items() for n, offset in parts.items()}
 
 
-def limited(start: Offsets, ends: Offsets, most: int) -> dict[Slot, int]:
-    """How far to read at most `most` appends: each slot by its share of what is waiting, so that none starves."""
+def limited(start: Offsets, ends: Offsets, most: int, first: Collection[str] = ()) -> dict[Slot, int]:
+    """How far to read at most `most` appends: each slot by its share of what is waiting, so that none starves. What
+    waits in the topics `first` (of relations) goes before the rest, or tuples would move the clock beyond it."""
+    own = {slot: end for slot, end in ends.items() if slot.topic in first}
+    if own and len(own) < len(ends):
+        found = limited(start, own, most)
+        left = most - sum(end - start.get(slot, 0) for slot, end in found.items())
+        return limited(start, {slot: end for slot, end in ends.items() if slot not in own}, max(0, left)) | found
     waiting = {slot: max(0, end - start.get(slot, 0)) for slot, end in ends.items()}
     total = sum(waiting.values())
     if total <= most:
@@ -45,7 +52,7 @@ def limited(start: Offsets, ends: Offsets, most: int) -> dict[Slot, int]:
 
 
 class RangesSource(DataSource):
-    """Options: `source` (a pickled Source), `start` (offsets), `most` (appends a micro-batch)."""
+    """Options: `source` (a pickled Source), `start` (offsets), `most` (appends a micro-batch), `first` (topics)."""
 
     @classmethod
     def name(cls) -> str:
@@ -59,22 +66,25 @@ class RangesSource(DataSource):
             pickle.loads(b64decode(self.options["source"])),
             pickle.loads(b64decode(self.options["start"])),
             int(self.options["most"]),
+            frozenset(json.loads(self.options["first"])),
         )
 
 
-def options_of(source: Source, start: Offsets, most: int) -> dict[str, str]:
+def options_of(source: Source, start: Offsets, most: int, first: Iterable[str] = ()) -> dict[str, str]:
     return {
         "source": b64encode(pickle.dumps(source)).decode(),
         "start": b64encode(pickle.dumps(dict(start))).decode(),
         "most": str(most),
+        "first": json.dumps(sorted(first)),
     }
 
 
 class RangesReader(DataSourceStreamReader):
-    def __init__(self, source: Source, start: Offsets, most: int) -> None:
+    def __init__(self, source: Source, start: Offsets, most: int, first: frozenset[str] = frozenset()) -> None:
         self._source = source
         self._start = start
         self._most = most
+        self._first = first
 
     def initialOffset(self) -> dict[str, Any]:
         return offsets_to_json(self._start)
@@ -91,7 +101,7 @@ class RangesReader(DataSourceStreamReader):
                 return start  # nothing to read now; the job says so, and asks again
         known = {slot: before.get(slot, extent.earliest) for slot, extent in extents.items()}
         ends = {slot: max(extent.next, known[slot]) for slot, extent in extents.items()}
-        return offsets_to_json({**before, **limited(known, ends, self._most)})
+        return offsets_to_json({**before, **limited(known, ends, self._most, self._first)})
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         before, after = offsets_from_json(start), offsets_from_json(end)

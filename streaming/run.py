@@ -23,9 +23,10 @@ from streaming.epochs import EpochRunner, JournalMapper, Mapper
 from streaming.job import Job, Watch, starts
 from streaming.kafka_source import KafkaMapper, KafkaSource
 from streaming.planning import consumed, meaning, settle_definition, to_repeat
+from streaming.replay import replay_of
 from streaming.retention import Retention
 from streaming.session import open_session
-from streaming.source import JOURNAL, JournalSource, is_replayable
+from streaming.source import JOURNAL, JournalSource
 from views.kernel.failpoints import reach
 from views.kernel.rebuild import to_rebuild
 from views.plan import GroupPlan, plan_group
@@ -61,13 +62,14 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """What the job found: told once, before the first epoch."""
+    """What the job found: told once, before the first epoch. `replayable` are the views that can be built from
+    the whole chronicle."""
 
     state: State
     plan: GroupPlan
     waiting: int
     added_views: tuple[str, ...]
-    replayable: bool
+    replayable: frozenset[str]
 
 
 def run(
@@ -98,9 +100,12 @@ def run(
             return state
         ends = {slot: extent.next for slot, extent in extents.items()}
         starts(extents, _consumed(state))  # what is missing is said before Spark is started
-        begin(Beginning(state, plan, _waiting(state, ends), _added(state, before), is_replayable(extents)))
+        stale = to_rebuild(plan, state)
+        found = replay_of(plan, state, source) if stale else None
+        fit = found.views if found is not None else frozenset()
+        begin(Beginning(state, plan, _waiting(state, ends), _added(state, before), fit))
         retention = _retention(project, source)
-        unsettled = to_repeat(state) or (is_replayable(extents) and to_rebuild(plan, state))
+        unsettled = to_repeat(state) or stale.keys() & fit
         if options.once and not _waiting(state, ends) and not unsettled:
             if retention is not None:
                 retention.apply(ends[JOURNAL])

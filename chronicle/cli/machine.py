@@ -13,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 
 from chronicle import __version__
+from chronicle.project import Project
 
 DISTRIBUTION = "chronicle-streaming"
 PYTHON = (3, 11)
@@ -132,6 +133,11 @@ def jar_directory() -> Path:
         return Path(given)
     cache = os.environ.get("XDG_CACHE_HOME")
     return (Path(cache) if cache else Path.home() / ".cache") / "chronicle" / "jars"
+
+
+def spark_jars(project: Project) -> tuple[Path, ...]:
+    """Those that Spark needs for a project's source: none for a journal."""
+    return () if project.journal_path is not None else tuple(sorted((jar_directory() / "spark").glob("*.jar")))
 
 
 def disk(name: str, directory: Path) -> Finding:

@@ -42,12 +42,14 @@ def command(project: Project, view: str | None, master: str, limit: int | None, 
     views = open_views(project)
     if view is not None:
         _ = views[view]  # says what is wrong with it before Spark starts
+    from chronicle.cli.machine import spark_jars
+
     writable = os.access(views.state.directory, os.W_OK)
     from streaming.recompute import recompute
     from streaming.recompute.session import batch_session
 
     log = views.home.own / "recompute.log" if writable else Path(os.devnull)
-    with batch_session(master, None if verbose else log) as spark:
+    with batch_session(master, None if verbose else log, spark_jars(project)) as spark:
         report = recompute(views, spark, [] if view is None else [view])
     if as_json:
         output.json_line(report_json(report, limit))

@@ -37,7 +37,7 @@ def command(
     chronicle run --once                 # drain what is there, then stop
     chronicle run --trigger 200ms        # until Ctrl-C or SIGTERM; the epoch under way is finished
     """
-    from chronicle.cli.machine import jar_directory
+    from chronicle.cli.machine import spark_jars
     from streaming.attendance import Attendance
     from streaming.progress import Progress
     from streaming.run import MOST, RunOptions, run
@@ -50,7 +50,7 @@ def command(
         master=master or RunOptions().master,
         store=store,  # type: ignore[arg-type]  # click has checked it
         verbose=verbose,
-        jars=() if project.journal_path is not None else tuple(sorted((jar_directory() / "spark").glob("*.jar"))),
+        jars=spark_jars(project),
     )
     with Progress(once=once) as progress:
         attendance = Attendance(progress.say, options.patience if once else None)

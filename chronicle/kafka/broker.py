@@ -108,7 +108,8 @@ class Broker:
             self._process = None
 
     def _properties(self) -> str:
-        """After a kill, a broker is let in again only when the session of the killed one is over; so it is short."""
+        """After a kill, a broker is let in again only when the session of the killed one is over; so it is short. Who
+        tries out a compacted topic wants to see it compacted, and not to wait for the cleaner's 15 s."""
         controller = f"{_HOST}:{self._controller}"
         names = f"PLAINTEXT://{_HOST}:{self._port}"
         if self._secured:
@@ -128,6 +129,7 @@ group.initial.rebalance.delay.ms=0
 broker.heartbeat.interval.ms=500
 broker.session.timeout.ms=4000
 log.retention.ms=-1
+log.cleaner.backoff.ms=500
 {_secured_properties(self._secured) if self._secured else ""}"""
 
     def _wait_until_ready(self, process: subprocess.Popen[bytes]) -> None:

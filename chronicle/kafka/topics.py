@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
+from kafka.admin import ConfigResource
 
 from chronicle.definitions import Definition, KafkaSource
 from chronicle.errors import UsageError
@@ -72,6 +73,15 @@ def create_topics(cluster: Cluster, partitions: int, replication: int, retention
             }
             admin.create_topics(dict.fromkeys(missing, wanted), wait_for_metadata=True)
     return {topic: topic in missing for topic in cluster.topics}
+
+
+def compacted_topics(cluster: Cluster) -> set[str]:
+    """The topics whose messages may be taken from their middle, by the broker's own word."""
+    with _admin(cluster) as admin:
+        asked = [ConfigResource("TOPIC", topic, None) for topic in cluster.topics]
+        told = admin.describe_configs(asked, config_filter="all")
+    by_topic = {name: configs for topics in told.values() for name, configs in topics.items()}
+    return {topic for topic in cluster.topics if "compact" in str(by_topic[topic].get("cleanup.policy"))}
 
 
 def topic_extents(cluster: Cluster, patience_ms: int = PATIENCE_MS) -> dict[str, dict[int, Extent] | None]:

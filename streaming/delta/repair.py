@@ -7,19 +7,21 @@ are still to be built, and rows that are right already.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from streaming.delta.commits import Committer
 from streaming.tasks import Reader
 from views.kernel.failpoints import reach
-from views.kernel.map import MapKernel, SlotRange
+from views.kernel.map import MapKernel
+from views.kernel.partials import SlotResult
+from views.kernel.rebuild import replay
 from views.plan import GroupPlan
 from views.replica.compaction import Work, compact_shard
 from views.replica.snapshots import apply, known_part, parts_of
 from views.replica.table import File
-from views.state import Meta, State, read_meta
+from views.state import Meta, State, Stretch, read_meta
 from views.state.environment import environment
 from views.state.meta import replace_meta, with_new_ids, write_meta
 from views.state.storage import Storage
@@ -32,16 +34,16 @@ def rebuild(
     index: State,
     views: Mapping[str, int],
     read: Reader,
-    until: int,
+    stretches: Iterable[Stretch],
     most: int,
 ) -> Meta:
-    """Builds these views (as `to_rebuild` gives them) from the appends [0, until) of the journal; returns the registry
-    as it is then. `index` is the job's own, up to the last epoch: relations are read from it."""
+    """Builds these views (as `to_rebuild` gives them) from the appends of the stretches; returns the registry as it
+    is then. `index` is the job's own, up to the last epoch: relations are read from it."""
     wanted = plan.only(views)
     with tempfile.TemporaryDirectory(prefix="chronicle-rebuild-") as directory:
         scratch = _scratch(Path(directory), read_meta(home), wanted)
         try:
-            _replay(MapKernel(wanted, index), scratch, read, until, most)
+            _replay(replay(MapKernel(wanted, index), index.meta.slots, stretches, read, most), scratch)
             committer.replace(lambda work: _snapshot(work, plan, scratch, views))
         finally:
             scratch.close()
@@ -60,12 +62,8 @@ def _scratch(directory: Path, meta: Meta, plan: GroupPlan) -> State:
     return State.open(directory, plan.view_layouts, ())
 
 
-def _replay(kernel: MapKernel, scratch: State, read: Reader, until: int, most: int) -> None:
-    clock: int | None = None
-    for start in range(0, until, most):
-        part = SlotRange(0, start, min(start + most, until), start, clock, corrects=True)
-        result = kernel.map(part, read(part))
-        clock = result.clock
+def _replay(results: Iterable[SlotResult], scratch: State) -> None:
+    for result in results:
         for shard, share in enumerate(result.of_shards(scratch.shards)):
             rows = known_part(replace(share, quarantine=()), scratch.registry.views, ())
             scratch.shard(shard).extend(lambda transaction, rows=rows: apply(transaction, [rows]))  # type: ignore[misc]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -17,7 +17,7 @@ from views.kernel.failpoints import reach
 from views.kernel.fold import outcome_of
 from views.kernel.in_process import ranges_of
 from views.replica import Follower, private_index
-from views.state import EpochPlan
+from views.state import EpochPlan, Stretch
 from views.state.storage import Storage
 
 
@@ -60,10 +60,10 @@ class DeltaRunner(EpochRunner):
         mapped = self.mapper.mapped(session, self.group, ranges, epoch)
         return mapped.mapInArrow(WriteShares(self.home, epoch.epoch), WRITTEN).collect()
 
-    def rebuild(self, views: Mapping[str, int], read: Reader, until: int, most: int) -> None:
+    def rebuild(self, views: Mapping[str, int], read: Reader, stretches: Iterable[Stretch], most: int) -> None:
         """Followers learn of it by the views' new ids: an index of the old ones is given up for one of the new."""
         self.compactor.wait()
-        meta = rebuild(self.home, self.committer, self.plan, self.state, views, read, until, most)
+        meta = rebuild(self.home, self.committer, self.plan, self.state, views, read, stretches, most)
         self.follower = Follower(
             self.home, private_index(self.home, self.plan), self.plan, map_size=self.state.map_size
         )

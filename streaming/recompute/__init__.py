@@ -1,5 +1,6 @@
 """The second of three answers (design: Proof): every view by plain Spark SQL in batch, compared with the state.
 
+retained.py     what the source still has, as far as the state has come
 records.py      the retained chronicle -> one row per message
 decoding.py     a message    -> its append, by the exact decoder, in Spark's workers
 admission.py    appends      -> fates and clocks, in one pass

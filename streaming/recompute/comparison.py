@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from calendars import UTC, add_on_wall_clock, format_instant
-from chronicle.definitions import Definition, JournalSource
+from calendars import format_instant
 from chronicle.errors import ChronicleError
-from chronicle.journal import Journal
+from streaming.recompute.admission import Admission
 from streaming.recompute.compare import Difference, compare
-from streaming.recompute.records import journal_records
+from streaming.recompute.retained import Retained, retained
 from streaming.recompute.rows import RowKey, Rows, rows_of
 from streaming.recompute.stored import StoredRows, read_stored
 from streaming.recompute.tables import Tables, load, session_of
@@ -63,40 +62,27 @@ class Report:
         return not self.fates and all(each.agrees for each in self.views.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Retained:
-    """The appends [first, last) of the journal; periods that start after `horizon` have all of theirs among them."""
-
-    first: int
-    last: int
-    horizon: int | None
-
-    @property
-    def complete(self) -> bool:
-        return self.first == 0
-
-
 def recompute(views: Views, spark: SparkSession, names: Sequence[str] = ()) -> Report:
     """Compares the named views (all, if none is), as far as the state has come."""
-    definition = views.project.definition
     skipped = {} if names else _absent(views)
     wanted = [name for name in names or views if name not in skipped]
     stored = read_stored(views, wanted)
-    retained = _retained(views, definition, stored.standing)
+    found = retained(views, stored.standing)
     results = {name: Compared(views.checked[name], skipped=reason) for name, reason in skipped.items()}
-    with _tables(views, spark, retained) as tables:
+    with _tables(views, spark, found) as tables:
+        found = found.counted(views.project.definition, tables.admission.counts)
         batches: dict[str, Rows] = {}
         for name in wanted:
             view = views.checked[name]
             since = {int(slot): offset for slot, offset in views.state.meta.views[name].since.items()}
-            if reason := _refusal(view, retained, since):
+            if reason := "; ".join(_refusals(views, view, found, tables.admission, since)):
                 results[name] = Compared(view, skipped=reason)
                 continue
             batches[name] = _batch(view, tables, stored.standing, since)
-            results[name] = _compared(view, batches[name], stored.views[name], retained)
-        fates = _fates(views, tables, batches, retained) if len(batches) == len(views) else {}
+            results[name] = _compared(view, batches[name], stored.views[name], found)
+        fates = _fates(views, tables, batches, found) if len(batches) == len(views) else {}
     ordered = {name: results[name] for name in views if name in results}
-    return Report(retained.last - retained.first, stored.standing.epoch, ordered, fates)
+    return Report(found.appends, stored.standing.epoch, ordered, fates)
 
 
 def _absent(views: Views) -> dict[str, str]:
@@ -105,47 +91,30 @@ def _absent(views: Views) -> dict[str, str]:
     return {name: "it is not in the state yet; `chronicle run` adds it" for name in views if name not in known}
 
 
-def _retained(views: Views, definition: Definition, standing: Standing) -> Retained:
-    if not isinstance(definition.source, JournalSource):
-        raise ChronicleError("recompute reads journals, and the source of this group is Kafka", "see docs/recompute.md")
-    path = views.project.journal_path
-    assert path is not None  # the source is a journal
-    at = standing.slots.get(0)
-    last = at.next_offset if at is not None else 0
-    with Journal.open(path, create=False) as journal:
-        made_from = views.state.meta.journal
-        if journal.next_offset() < last or (made_from is not None and made_from != journal.id):
-            raise ChronicleError(
-                f"the state at {views.home} was not made from the journal {path}",
-                "name the right state with --state, or the right journal in `source`",
-            )
-        first = min(journal.earliest_offset(), last)
-        if first == 0:
-            return Retained(0, last, None)
-        begins = next(journal.read(first, last), None)
-    lost_until = begins.timestamp if begins is not None else standing.committed_at
-    return Retained(first, last, add_on_wall_clock(UTC, lost_until, definition.max_skew))
-
-
-def _refusal(view: CheckedView, retained: Retained, since: Mapping[int, int]) -> str:
-    """Why the view cannot be compared at all; "" where it can."""
-    if retained.complete:
-        return ""
-    gone = f"appends 0 to {retained.first - 1} are no longer retained"
+def _refusals(
+    views: Views, view: CheckedView, found: Retained, admission: Admission, since: Mapping[int, int]
+) -> Iterator[str]:
+    """Why the view cannot be compared at all; nothing where it can."""
     joined = sorted({node.relation for node in nodes(view.summary.input) if isinstance(node, RelationJoin)})
-    if joined:
-        return f"{gone}, and with them versions of {', '.join(joined)}"
-    if view.period is None and since.get(0, 0) < retained.first:
-        return f"{gone}, and the view has no periods, so every row is about them too"
-    return ""
+    if found.gone and joined:
+        yield f"{found.gone}, and with them versions of {', '.join(joined)}"
+    if found.gone and view.period is None and since.get(0, 0) < found.first:
+        yield f"{found.gone}, and the view has no periods, so every row is about them too"
+    for relation in joined:
+        if relation in found.lacking:
+            yield f"versions of {relation} are not all known: {found.lacking[relation]}"
+        crossed = admission.crossed[relation]
+        if crossed and views.project.definition.relations[relation].retroactive != "correct":
+            yield (
+                f"{crossed:,} changes of {relation} came in epochs in which other slots had tuples: which of these "
+                "knew them is not retained (with a topic of its own for the relation that does not happen)"
+            )
 
 
 @contextmanager
-def _tables(views: Views, spark: SparkSession, retained: Retained) -> Iterator[Tables]:
+def _tables(views: Views, spark: SparkSession, found: Retained) -> Iterator[Tables]:
     session = session_of(spark)
-    path = views.project.journal_path
-    assert path is not None  # `_retained` has read it
-    tables = load(session, views.project.definition, journal_records(session, path, retained.first, retained.last))
+    tables = load(session, views.project.definition, found.read(session), found.topics, found.stretches)
     try:
         yield tables
     finally:
@@ -160,10 +129,10 @@ def _batch(view: CheckedView, tables: Tables, standing: Standing, since: Mapping
         raise ChronicleError(f"view {view.name} cannot be recomputed: {reason}") from error
 
 
-def _compared(view: CheckedView, batch: Rows, stored: StoredRows, retained: Retained) -> Compared:
+def _compared(view: CheckedView, batch: Rows, stored: StoredRows, found: Retained) -> Compared:
     note = ""
     rows = stored.rows
-    horizon = retained.horizon
+    horizon = found.horizon
     if horizon is not None and view.period is not None:
         note = f"only periods that start after {format_instant(horizon)}: before it appends are no longer retained"
 
@@ -176,11 +145,11 @@ def _compared(view: CheckedView, batch: Rows, stored: StoredRows, retained: Reta
     return Compared(view, len(batch.rows), compare(view, batch, rows), faults, note)
 
 
-def _fates(views: Views, tables: Tables, batches: Mapping[str, Rows], retained: Retained) -> dict[str, tuple[int, int]]:
+def _fates(views: Views, tables: Tables, batches: Mapping[str, Rows], found: Retained) -> dict[str, tuple[int, int]]:
     """Where the ledger counts otherwise; asked only where every view there ever was saw every append."""
     registered = views.state.meta.views
     added_later = any(any(each.since.values()) for each in registered.values())
-    if not retained.complete or set(registered) != set(views) or added_later:
+    if not found.complete or set(registered) != set(views) or added_later:
         return {}
     late: set[int] = set().union(*(batch.late for batch in batches.values()))
     counted = Tally({0: tables.admission.fates}).total()

@@ -12,14 +12,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from calendars import UTC, Duration, add_on_wall_clock
-from chronicle.appends import Append, Decoder, Group, Malformed, group_of
+from chronicle.appends import Append, Group, Malformed, group_of
+from chronicle.appends.topics import TopicDecoder, topic_decoder
 from chronicle.arrow import arrow_type, spark_type
 from chronicle.definitions import Definition
 from chronicle.types import Column
@@ -45,20 +46,21 @@ def relation_column(name: str) -> str:
     return f"r:{name}"
 
 
-def decoded(records: DataFrame, definition: Definition) -> DataFrame:
+def decoded(records: DataFrame, definition: Definition, topics: Sequence[str]) -> DataFrame:
+    """`topics` are those of the slots: a relation's own says what its messages are."""
     group, skew = group_of(definition), definition.max_skew
     schema = _arrow_schema(group)
 
     def decode(batches: Iterator[Any]) -> Iterator[Any]:
-        decoder = Decoder(group)
+        decoders = [topic_decoder(definition, topic) for topic in topics]
         for batch in batches:
-            rows = [_row(decoder, skew, record) for record in batch.to_pylist()]
+            rows = [_row(decoders[record["slot"]], skew, record) for record in batch.to_pylist()]
             yield pa.RecordBatch.from_pylist(rows, schema=schema)
 
     return records.mapInArrow(decode, _ddl(group))
 
 
-def _row(decoder: Decoder, max_skew: Duration, record: Mapping[str, Any]) -> dict[str, Any]:
+def _row(decoder: TopicDecoder, max_skew: Duration, record: Mapping[str, Any]) -> dict[str, Any]:
     head: dict[str, Any] = {name: record[name] for name in ("slot", "offset", "timestamp")}
     headers = [(pair["key"], pair["value"]) for pair in record["headers"] or ()]
     try:

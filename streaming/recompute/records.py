@@ -6,14 +6,19 @@ records that tests make.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import coalesce, col, concat_ws, create_map, lit, unix_micros
 
 from chronicle.journal import Journal
+from chronicle.kafka.topics import Cluster
+from streaming.kafka_source import reading_options
+from views.kernel.map import SlotRange
+from views.state import Slot
 
 RECORDS = "slot INT, offset BIGINT, timestamp BIGINT, headers ARRAY<STRUCT<key: STRING, value: BINARY>>, value BINARY"
 """`timestamp` is when the journal or the broker took the message, in microseconds."""
@@ -30,6 +35,10 @@ ARROW_RECORDS = pa.schema(
 
 _RANGE = 50_000
 """Records that one task reads at a time."""
+
+
+Ranges = Mapping[int, tuple[Slot, int, int]]
+"""By slot its topic-partition, and the offsets [first, last)."""
 
 
 class Message(Protocol):
@@ -60,6 +69,28 @@ def journal_records(spark: SparkSession, path: Path, first: int, last: int) -> D
 
     asked = spark.createDataFrame(ranges, "first BIGINT, last BIGINT").repartition(max(1, len(ranges)))
     return asked.mapInArrow(read, RECORDS)
+
+
+def kafka_records(spark: SparkSession, clusters: Iterable[Cluster], ranges: Ranges) -> DataFrame:
+    """The messages of these ranges, of transactions what is committed; a task reads a topic-partition."""
+    read = listed_records(spark, ())
+    for cluster in clusters:
+        own = {
+            slot: SlotRange(number, first, last, first, None)
+            for number, (slot, first, last) in ranges.items()
+            if slot.topic in cluster.topics
+        }
+        if own:
+            messages = spark.read.format("kafka").options(**reading_options(cluster, own)).load()
+            numbers = [
+                lit(each) for slot, part in own.items() for each in (f"{slot.topic}-{slot.partition}", part.slot)
+            ]
+            number = create_map(*numbers)[concat_ws("-", "topic", "partition")]
+            taken_at = coalesce(unix_micros("timestamp"), lit(0))
+            read = read.unionAll(
+                messages.select(number.alias("slot"), "offset", taken_at.alias("timestamp"), col("headers"), "value")
+            )
+    return read
 
 
 def listed_records(spark: SparkSession, messages: Iterable[Message]) -> DataFrame:

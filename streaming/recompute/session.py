@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,12 +13,12 @@ from streaming.session import open_session
 
 
 @contextmanager
-def batch_session(master: str, log: Path | None) -> Iterator[SparkSession]:
+def batch_session(master: str, log: Path | None, jars: Sequence[Path] = ()) -> Iterator[SparkSession]:
     """The session that this process has already, which is left alone, or a new one, whose messages go to `log`."""
     if (running := SparkSession.getActiveSession()) is not None:
         yield running
         return
-    session = open_session(master, "recompute", log=log, settings=SPARK_SETTINGS)
+    session = open_session(master, "recompute", jars=jars, log=log, settings=SPARK_SETTINGS)
     try:
         yield session
     finally:

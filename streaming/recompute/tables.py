@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark import StorageLevel
@@ -21,6 +22,7 @@ from chronicle.expressions import SPARK_SETTINGS
 from streaming.recompute.admission import Admission, admit, heads
 from streaming.recompute.aggregates import register_functions
 from streaming.recompute.decoding import chronicle_column, decoded, relation_column
+from views.state import Stretch
 
 FOREVER = (1 << 63) - 1
 
@@ -64,10 +66,17 @@ def session_of(spark: SparkSession) -> SparkSession:
     return session
 
 
-def load(session: SparkSession, definition: Definition, records: DataFrame) -> Tables:
-    """Decodes and admits the records, and lays the tables out; `session` comes from `session_of`."""
-    messages = decoded(records, definition).persist(StorageLevel.MEMORY_AND_DISK)
-    admission = admit(heads(messages, definition))
+def load(
+    session: SparkSession,
+    definition: Definition,
+    records: DataFrame,
+    topics: Sequence[str] = ("journal",),
+    stretches: Sequence[Stretch] = (),
+) -> Tables:
+    """Decodes and admits the records, and lays the tables out; `session` comes from `session_of`. `topics` are those of
+    the slots, `stretches` how these were read beside each other."""
+    messages = decoded(records, definition, topics).persist(StorageLevel.MEMORY_AND_DISK)
+    admission = admit(heads(messages, definition, stretches), stretches)
     messages.createOrReplaceTempView("decoded")
     session.createDataFrame(admission.table()).createOrReplaceTempView("admitted")
     _register(

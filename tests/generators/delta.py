@@ -25,7 +25,7 @@ from views.plan import plan_group
 from views.reference import Outcome, Record
 from views.replica import Follower, private_index
 from views.replica.table import PARTIAL, write_file
-from views.state import EpochPlan, SlotPlan
+from views.state import EpochPlan, SlotPlan, Stretch
 
 SMALL_MAP = 1 << 24
 """Many states in one process: the usual 256 GiB each would use up the addresses."""
@@ -63,7 +63,7 @@ class LocalDeltaJob:
     def repair(self, read: Read, until: int) -> None:
         if not (stale := to_rebuild(self.plan, self.state)):
             return
-        meta = rebuild(self.home, self.committer, self.plan, self.state, stale, read, until, 7)
+        meta = rebuild(self.home, self.committer, self.plan, self.state, stale, read, [Stretch({0: (0, until)})], 7)
         self.follower = Follower(self.home, private_index(self.home, self.plan), self.plan, map_size=SMALL_MAP)
         self.follower.catch_up()
         self.state = replace(self.follower.state, meta=meta, home=self.home)

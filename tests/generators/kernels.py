@@ -19,7 +19,7 @@ from views.kernel.rebuild import rebuild, to_rebuild
 from views.lookup import Views, connect
 from views.plan import plan_group
 from views.reference import Outcome, Record
-from views.state import EpochPlan, SlotPlan, State, writer_lock
+from views.state import EpochPlan, SlotPlan, State, Stretch, writer_lock
 
 _SCHEMA = pa.schema(
     [
@@ -73,7 +73,9 @@ def run_kernels(project: Project, records: Sequence[Record], cuts: Collection[in
             for epoch, (first, last) in enumerate(pairwise(sorted({0, *cuts, len(records)})), start=1):
                 _run(state, kernel, plan, epoch, records[first:last], slots)
                 if stale := to_rebuild(plan, state):
-                    state = rebuild(plan, state, stale, lambda part: _between(records, part), last, most=7)
+                    state = rebuild(
+                        plan, state, stale, lambda part: _between(records, part), [Stretch({0: (0, last)})], 7
+                    )
                     kernel = MapKernel(plan, state)
         finally:
             state.close()

@@ -24,7 +24,7 @@ from views.kernel.in_process import ranges_of, run_epoch
 from views.kernel.map import MapKernel
 from views.kernel.rebuild import rebuild, to_rebuild
 from views.plan import GroupPlan
-from views.state import State, writer_lock
+from views.state import State, Stretch, writer_lock
 
 _POLL_SECONDS = 0.002
 _REBUILD_MOST = 1000
@@ -63,7 +63,7 @@ def _epochs(plan: GroupPlan, state: State, source: JournalSource, most: int, mea
         standing, end = state.shard(0).standing(), source.extents()[JOURNAL].next
         at = standing.slots[0].next_offset if standing.slots else 0
         if stale := to_rebuild(plan, state):
-            state = rebuild(plan, state, stale, source.read, at, _REBUILD_MOST)
+            state = rebuild(plan, state, stale, source.read, [Stretch({0: (0, at)})], _REBUILD_MOST)
         epoch = None
         if at < end:
             ends = {JOURNAL: min(end, at + most)}

@@ -75,18 +75,19 @@ class RunningJob:
 
     def workers(self) -> list[int]:
         """The Python processes of Spark that run tasks."""
-        return [pid for pid, command in _group_of(self.process.pid) if "pyspark.daemon" in command]
+        return [pid for pid, command in _session_of(self.process.pid) if "pyspark.daemon pyspark.worker" in command]
 
     def output(self) -> str:
         self._reader.join(PATIENCE)
         return "".join(self.said)
 
 
-def _group_of(leader: int) -> Iterator[tuple[int, str]]:
+def _session_of(leader: int) -> Iterator[tuple[int, str]]:
+    """Its processes; those of Spark's Python daemon are of a process group of their own."""
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                if os.getpgid(int(entry.name)) == leader:
+                if os.getsid(int(entry.name)) == leader:
                     yield int(entry.name), (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
             except (ProcessLookupError, FileNotFoundError):
                 continue

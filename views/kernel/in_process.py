@@ -24,6 +24,7 @@ Read = Callable[[SlotRange], pa.Table]
 def ranges_of(epoch: EpochPlan, slots: Sequence[Slot] = ()) -> list[SlotRange]:
     """What there is to map: the parts of the `slots` that got something, each with what it knows of the others."""
     known = {slot.slot: slot.high_water for slot in epoch.slots}
+    beside = sum(slot.end > slot.start for slot in epoch.slots) > 1
     return [
         SlotRange(
             slot.slot,
@@ -35,6 +36,7 @@ def ranges_of(epoch: EpochPlan, slots: Sequence[Slot] = ()) -> list[SlotRange]:
             bool(epoch.extra.get(CORRECTS)),
             slots[slot.slot] if slots else None,
             known,
+            beside,
         )
         for slot in epoch.slots
         if slot.end > slot.start

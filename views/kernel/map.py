@@ -30,6 +30,7 @@ from views.plan import GroupPlan, RelationPlan, rule_column
 from views.plan.algebra_sql import chronicle_table
 from views.plan.steps import CHRONON, POS, SN
 from views.state import Quarantined, Slot, State, encode_keys
+from views.state.cuts import CHANGES
 
 _INSTANTS = pa.timestamp("us", "UTC")
 
@@ -40,7 +41,7 @@ class SlotRange:
     of the other slots as of the last epoch. `corrects`: a change from the past is taken where its relation says so,
     since the whole chronicle is there to repair its views from. `place` is the slot's topic-partition: a topic
     that is a relation's own decides how messages are read. `known` is the high water of every slot: versions from there
-    on are of this epoch, and only a repeat finds them in the state."""
+    on are of this epoch, and only a repeat finds them in the state. `beside`: the epoch reads other slots too."""
 
     slot: int
     start: int
@@ -51,6 +52,7 @@ class SlotRange:
     corrects: bool = False
     place: Slot | None = None
     known: Mapping[int, int] = field(default_factory=dict)
+    beside: bool = False
 
 
 class MapKernel:
@@ -95,6 +97,7 @@ class MapKernel:
             self._engine.clear()
         for name, count in self._corrections(part, admission).items():
             counters[corrections(name)] = count
+        counters |= _judged(part, decoded, duplicate)
         quarantine = [*_refused(admission, sns, messages), *_late(late, sns, messages)]
         lates = len(set().union(*(places.tolist() for places, _ in late.values())))
         fates = Counter(refusal.fate for refusal in admission.refused.values())
@@ -186,11 +189,17 @@ class MapKernel:
         return pa.schema([*implicit, *starts, *own]).empty_table()
 
     def _corrections(self, part: SlotRange, admission: Admission) -> dict[str, int]:
-        """How many admitted changes reach back before the clock, by relation: their views have to be repaired."""
+        """How many admitted changes reach back before the clock, by relation, or may do so for tuples that are
+        mapped at the same time: their views have to be repaired."""
+        own = part.place is not None and part.place.topic in self._plan.own_topics
         found: dict[str, int] = {}
         others = NO_CLOCK if part.others_clock is None else part.others_clock
         for name, table in admission.changes.items():
-            if self._plan.relations[name].retroactive == "correct" and table.num_rows:
+            if not part.corrects or self._plan.relations[name].retroactive != "correct":
+                continue
+            if part.beside and not own and table.num_rows:
+                found[name] = table.num_rows  # tuples of other slots in this epoch do not know it
+            elif table.num_rows:
                 clocks = np.maximum(admission.clocks[table.column(AT).to_numpy()], others)
                 back = int(((clocks != NO_CLOCK) & (table.column(SINCE).to_numpy() <= clocks)).sum())
                 if back:
@@ -213,6 +222,14 @@ class MapKernel:
 def corrections(relation: str) -> str:
     """The ledger's counter of retroactive changes that were admitted."""
     return f"corrections:{relation}"
+
+
+def _judged(part: SlotRange, decoded: Decoded, duplicate: Bools) -> dict[str, int]:
+    """How many changes there were, whatever their fate: in a group of several slots it matters in which epoch."""
+    if len(part.known) < 2:
+        return {}
+    counts = {name: int((~duplicate[table.column(AT).to_numpy()]).sum()) for name, table in decoded.changes.items()}
+    return {f"{CHANGES}{name}": count for name, count in counts.items() if count}
 
 
 def _rejecting(relation: RelationPlan) -> RelationPlan:

@@ -1,13 +1,13 @@
 """Views built anew from the retained chronicle: a view that is new, or whose relations were corrected in the past.
 
 The rows are built beside the old ones under new ids and adopted all at once, so that a lookup sees the one or the
-other, and a crash in between leaves the old. Possible for the journal, whose one slot makes admission a function of the
-appends alone: replayed from the first append, each is judged as it was.
+other, and a crash in between leaves the old. Each append is judged as it was: by its slot's clock, and by what the
+others' were where the state's cuts say so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -15,7 +15,7 @@ from views.kernel.failpoints import reach
 from views.kernel.map import MapKernel, SlotRange, corrections
 from views.kernel.partials import SlotResult
 from views.plan import GroupPlan
-from views.state import LEDGER_SHARD, ShardTransaction, State
+from views.state import LEDGER_SHARD, ShardTransaction, Slot, State, Stretch
 
 Read = Callable[[SlotRange], pa.Table]
 
@@ -36,16 +36,38 @@ def _corrections(plan: GroupPlan, state: State) -> dict[str, int]:
     return {view.name: sum(counters.get(corrections(name), 0) for name in view.relations) for view in plan.views}
 
 
-def rebuild(plan: GroupPlan, state: State, views: Mapping[str, int], read: Read, until: int, most: int) -> State:
-    """Builds these views (as `to_rebuild` gives them) from the appends [0, until) of the journal, and adopts them."""
+def replay(
+    kernel: MapKernel, slots: Sequence[Slot], stretches: Iterable[Stretch], read: Read, most: int
+) -> Iterator[SlotResult]:
+    """Maps everything again, at most `most` appends at a time; relations are those of the kernel's state, whole: a
+    version that an append did not know begins after its chronon."""
+    clocks: dict[int, int | None] = {}
+    for stretch in stretches:
+        for slot, clock in (stretch.clocks or {}).items():
+            clocks[slot] = _later(clocks.get(slot), clock)
+        before = dict(clocks)
+        for slot, (first, last) in sorted(stretch.ranges.items()):
+            others = _later(*(clock for other, clock in before.items() if other != slot))
+            for start in range(first, last, most):
+                end = min(start + most, last)
+                part = SlotRange(slot, start, end, start, clocks.get(slot), others, corrects=True, place=slots[slot])
+                result = kernel.map(part, read(part))
+                clocks[slot] = result.clock
+                yield result
+
+
+def _later(*clocks: int | None) -> int | None:
+    return max((clock for clock in clocks if clock is not None), default=None)
+
+
+def rebuild(
+    plan: GroupPlan, state: State, views: Mapping[str, int], read: Read, stretches: Iterable[Stretch], most: int
+) -> State:
+    """Builds these views (as `to_rebuild` gives them) from the appends of the stretches, and adopts them."""
     begun = state.with_new_ids(views)
     reach("rebuild")
     kernel = MapKernel(plan.only(views), begun)
-    clock: int | None = None
-    for start in range(0, until, most):
-        part = SlotRange(0, start, min(start + most, until), start, clock, corrects=True)
-        result = kernel.map(part, read(part))
-        clock = result.clock
+    for result in replay(kernel, state.meta.slots, stretches, read, most):
         for shard, share in enumerate(result.of_shards(state.shards)):
             begun.shard(shard).extend(_merging(share))
             reach("rebuilding")

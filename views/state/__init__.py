@@ -6,6 +6,7 @@ on every shard (see `views.state.shard`). Keys come from `encode_keys`, shards f
 """
 
 from views.state.arrow_keys import encode_keys, shards_of
+from views.state.cuts import Cut, CutLog, Stretch, changes_in, stretches
 from views.state.epochs import EpochLog, EpochPlan, SlotPlan
 from views.state.keys import NO_PERIOD, decode_key, key_encoder, shard_of
 from views.state.layout import (
@@ -28,6 +29,8 @@ __all__ = [
     "LEDGER_SHARD",
     "NO_PERIOD",
     "PERIOD_END",
+    "Cut",
+    "CutLog",
     "EpochLog",
     "EpochPlan",
     "Meta",
@@ -47,8 +50,10 @@ __all__ = [
     "Standing",
     "State",
     "StateInUseError",
+    "Stretch",
     "Tally",
     "ViewLayout",
+    "changes_in",
     "decode_key",
     "encode_keys",
     "holder_of",
@@ -58,5 +63,6 @@ __all__ = [
     "shard_of",
     "shards_of",
     "state_column",
+    "stretches",
     "writer_lock",
 ]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Replaces the file by rename, after its bytes are on disk; durable when this returns."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    """Replaces the file by rename, after its bytes are on disk; durable when this returns. Threads may do so
+    at the same time."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     with beside.open("wb") as out:
         out.write(content)
         out.flush()

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from chronicle.errors import ChronicleError
 from views.state.arrow_keys import shards_of
+from views.state.cuts import CutLog
 from views.state.environment import MAP_SIZE, close_environment, environment
 from views.state.epochs import EpochLog
 from views.state.layout import RelationLayout, ViewLayout
@@ -150,6 +151,10 @@ class State:
         """What is written down before it is run: of a Delta state on the machine of its job, since an epoch is one
         commit there, and who takes the state over needs nothing of one that was not committed."""
         return EpochLog(self.directory)
+
+    @property
+    def cuts(self) -> CutLog:
+        return CutLog(self.directory if self.home is None else self.home.own)
 
     def shard(self, index: int) -> Shard:
         opened = environment(_shard_path(self.directory, index), map_size=self.map_size)

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from generators.delta import SMALL_MAP
 from kafka import KafkaAdminClient, KafkaProducer
 from pyspark.sql import SparkSession
 
 from chronicle.project import Project
 from streaming.attendance import Attendance
+from streaming.delta.store import open_delta
 from streaming.epochs import EpochRunner
 from streaming.job import EpochReport, Job
 from streaming.kafka_source import KafkaMapper, KafkaSource
@@ -116,33 +118,48 @@ def _ignore(report: EpochReport) -> None:
 
 @contextmanager
 def kafka_job(
-    spark: SparkSession, project: Project, *, say: Callable[[str], None] = print, most: int = 100_000
+    spark: SparkSession,
+    project: Project,
+    *,
+    say: Callable[[str], None] = print,
+    most: int = 100_000,
+    store: str = "embedded",
 ) -> Iterator[Job]:
     """The job over the project's topics, holding its state's lock."""
-    plan = plan_of(project)
     with writer_lock(project.state_dir):
         source = KafkaSource.of(project.definition).settled(project.home)
-        state = State.prepare(
-            project.state_dir.absolute(),
-            project.definition.name,
-            plan.view_layouts,
-            plan.relation_layouts,
-            shards=project.definition.shards,
-            tzdata="test",
-            topics=source.partitions(),
-            map_size=1 << 24,
-        )
-        runner = EpochRunner(spark, plan, state, KafkaMapper(source))
+        runner = (_delta_runner if store == "delta" else _runner)(spark, project, source)
         means = meaning(project.definition)
         job = Job(spark, runner, source, most, _ignore, 600, means, attendance=Attendance(say, 60))
         try:
             yield job
         finally:
-            state.close()
+            job.state.close()
 
 
-def drain(spark: SparkSession, project: Project) -> None:
-    with kafka_job(spark, project) as job:
+def _runner(spark: SparkSession, project: Project, source: KafkaSource) -> EpochRunner:
+    plan = plan_of(project)
+    state = State.prepare(
+        project.state_dir.absolute(),
+        project.definition.name,
+        plan.view_layouts,
+        plan.relation_layouts,
+        shards=project.definition.shards,
+        tzdata="test",
+        topics=source.partitions(),
+        map_size=SMALL_MAP,
+    )
+    return EpochRunner(spark, plan, state, KafkaMapper(source))
+
+
+def _delta_runner(spark: SparkSession, project: Project, source: KafkaSource) -> EpochRunner:
+    plan = plan_of(project)
+    opened = open_delta(project, plan, source.partitions(), map_size=SMALL_MAP)
+    return opened.runner(spark, plan, KafkaMapper(source))
+
+
+def drain(spark: SparkSession, project: Project, store: str = "embedded") -> None:
+    with kafka_job(spark, project, store=store) as job:
         job.drain({slot: extent.next for slot, extent in job.source.extents().items()})
 
 

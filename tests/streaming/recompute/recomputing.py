@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,9 @@ from streaming.recompute.records import listed_records
 from streaming.recompute.rows import Rows, rows_of
 from streaming.recompute.tables import load, session_of
 from views.check import check
+from views.checked import CheckedView
 from views.reference import Outcome, Record, evaluate
+from views.state import Stretch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,6 +26,8 @@ class Answers:
     reference: Outcome
     recomputed: Mapping[str, Rows]
     fates: Mapping[str, int]
+    views: Mapping[str, CheckedView]
+    crossed: Mapping[str, int]
 
     def differences(self) -> list[str]:
         """What the two do not agree on, as text."""
@@ -51,15 +55,23 @@ def alike(a: Value, b: Value) -> bool:
     return type(a) is type(b) and a == b and str(a) == str(b)
 
 
-def answers(spark: SparkSession, text: str, records: Sequence[Record]) -> Answers:
+def answers(
+    spark: SparkSession,
+    text: str,
+    records: Sequence[Record],
+    cuts: Collection[int] = (),
+    stretches: Sequence[Stretch] = (),
+) -> Answers:
+    """`cuts` and `stretches` say the same to the one and to the other, where there are several slots."""
     loaded = load_text(text)
     assert loaded.definition is not None, loaded.all_faults
     verdict = check(loaded)
     assert not verdict.errors
     assert len(verdict.admitted) == len(verdict.views), [view.refusals for view in verdict.views.values()]
-    reference = evaluate(loaded.definition, verdict.admitted, records)
+    reference = evaluate(loaded.definition, verdict.admitted, records, cuts)
     session = session_of(spark)
-    tables = load(session, loaded.definition, listed_records(session, records))
+    topics = ["journal"] * (1 + max((record.slot for record in records), default=0))
+    tables = load(session, loaded.definition, listed_records(session, records), topics, stretches)
     try:
         clocks = tables.admission.clocks.values()
         least = None if None in clocks else min((c for c in clocks if c is not None), default=None)
@@ -69,4 +81,5 @@ def answers(spark: SparkSession, text: str, records: Sequence[Record]) -> Answer
     late = set().union(*(each.late for each in rows.values()))
     fates = {**tables.admission.fates, "late": len(late)}
     fates["applied"] = fates.get("applied", 0) - len(late)
-    return Answers(reference, rows, {fate: count for fate, count in fates.items() if count})
+    told = {fate: count for fate, count in fates.items() if count}
+    return Answers(reference, rows, told, verdict.admitted, tables.admission.crossed)

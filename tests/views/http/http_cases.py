@@ -5,12 +5,13 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import httpx
 import uvicorn
 
+from chronicle.project import Project
 from tests.views.lookup.lookup_cases import Calls
 from views.http import create_app
 from views.lookup import connect
@@ -33,11 +34,15 @@ def filled(calls: Calls) -> Calls:
     return calls.commit(refused)
 
 
+def served(calls: Calls, keys: Mapping[str, bytes] | None = None) -> AbstractContextManager[httpx.Client]:
+    return served_project(calls.project, keys)
+
+
 @contextmanager
-def served(calls: Calls, keys: Mapping[str, bytes] | None = None) -> Iterator[httpx.Client]:
+def served_project(project: Project, keys: Mapping[str, bytes] | None = None) -> Iterator[httpx.Client]:
     """A client of uvicorn with the application, on the loopback interface."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        config = uvicorn.Config(create_app(connect(calls.project), keys), log_level="critical", lifespan="off")
+        config = uvicorn.Config(create_app(connect(project), keys), log_level="critical", lifespan="off")
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
