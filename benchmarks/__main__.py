@@ -29,12 +29,12 @@ def main() -> int:
         section = run(suite, flags)
         sections.append(section)
         print(f"\n{table(section.figures)}", flush=True)
-    if not arguments.suites:
-        results = QUICK_RESULTS if arguments.quick else RESULTS
-        write(results, sections, " ".join(["python -m benchmarks", *flags]))
-        progress(f"written to {results}")
-        if not arguments.quick:
-            README.write_text(refresh(README.read_text(), results.read_text()))
+        if not arguments.suites:  # after each, so that a run that is ended leaves what it has measured
+            results = QUICK_RESULTS if arguments.quick else RESULTS
+            write(results, sections, " ".join(["python -m benchmarks", *flags]))
+            progress(f"written to {results}")
+            if not arguments.quick:
+                README.write_text(refresh(README.read_text(), results.read_text()))
     return int(any(section.failed for section in sections))
 
 

@@ -69,6 +69,10 @@ def _parts(sections: Sequence[Section]) -> Iterator[str]:
         pictures = "".join(f"\n![{curve.title}](pictures/{curve.name}.svg)\n" for curve in section.curves)
         texts = "".join(f"\n{each}" for each in section.measured if isinstance(each, str))
         yield f"## {SUITES[section.suite]}\n\n{section.took}.\n\n{table(section.figures)}{pictures}{texts}"
+    measured = {section.suite for section in sections}
+    for suite in SUITES:
+        if suite not in measured:
+            yield f"## {SUITES[suite]}\n\nNot measured in this run.\n"
 
 
 def write(results: Path, sections: Sequence[Section], command: str) -> None:
