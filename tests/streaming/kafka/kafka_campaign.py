@@ -20,7 +20,7 @@ from typing import Any
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.errors import KafkaError
-from kafka_jobs import admin_of, project_on
+from kafka_jobs import admin_of, project_on, send
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the jobs of the embedded engine's tests
 
@@ -88,7 +88,7 @@ _DAY = 86_400
 _PEOPLE = 2_000
 _STATES = ("NJ", "NY", "PA", "CT")
 _MOST = 10_000
-_CHUNK = 5_000
+_CHUNK = 1_000
 
 
 @dataclass(slots=True)
@@ -142,6 +142,7 @@ class Campaign:
                     job = self._started(jobs, arguments)
             self._until(self.messages)
             assert self._sent.wait(3600)
+            self._end()
             while not self._is_drained():
                 assert job.process.poll() is None, job.output()
                 time.sleep(0.5)
@@ -163,6 +164,13 @@ class Campaign:
             (described,) = admin.describe_topics([CALLS])
             admin.create_partitions({CALLS: len(described["partitions"]) + 1})
 
+    def _end(self) -> None:
+        """A message of the last day into every partition: each has one, and all clocks are the same."""
+        with admin_of(self.broker.servers) as admin:
+            (described,) = admin.describe_topics([CALLS])
+        last = call_at("last", _FIRST + 41 * _DAY)
+        send(self.broker.servers, [(CALLS, at, last, ()) for at in range(len(described["partitions"]))])
+
     def _until(self, end: int) -> None:
         """Lets the messages up to this one be sent, so that there are some for every fault."""
         self._let.put(end)
@@ -183,7 +191,7 @@ class Campaign:
             chunk = [_call(chance, number, self.messages) for number in range(begun, end)]
             changes = [_change(chance, begun, self.messages) for _ in range(3)]
             try:
-                producer = producer or KafkaProducer(bootstrap_servers=self.broker.servers, enable_idempotence=True)
+                producer = producer or _producer(self.broker.servers)
                 for change in changes:
                     producer.send(CRM, value=change).get(60)
                 send_in_bulk(producer, CALLS, chunk, ())
@@ -203,6 +211,11 @@ class Campaign:
                 yield at
 
 
+def _producer(servers: str) -> KafkaProducer:
+    """It hears of new partitions within a moment."""
+    return KafkaProducer(bootstrap_servers=servers, enable_idempotence=True, metadata_max_age_ms=1000)
+
+
 def _call(chance: random.Random, number: int, messages: int) -> bytes:
     """Time goes on by 40 days in all; some are much too late, and some are nothing."""
     at = _FIRST + number * 40 * _DAY // messages - chance.randrange(1800)
@@ -212,9 +225,12 @@ def _call(chance: random.Random, number: int, messages: int) -> bytes:
     if kind == 1:
         at -= 200 * _DAY
     caller, callee = chance.randrange(_PEOPLE), chance.randrange(50)
-    amount, seconds = chance.randrange(10_000), chance.randrange(600)
+    return call_at(f"c{caller}", at, f"d{callee}", chance.randrange(600), chance.randrange(10_000))
+
+
+def call_at(caller: str, at: int, callee: str = "d0", seconds: int = 1, amount: int = 1) -> bytes:
     return (
-        f'{{"caller":"c{caller}","callee":"d{callee}","seconds":{seconds},"amount":"{amount / 100:.2f}",'
+        f'{{"caller":"{caller}","callee":"{callee}","seconds":{seconds},"amount":"{amount / 100:.2f}",'
         f'"at":"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%S}Z"}}'
     ).encode()
 
