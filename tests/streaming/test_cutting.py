@@ -82,7 +82,7 @@ def test_an_idle_slot_is_noted_when_it_is_first_moved_and_when_it_goes_on(state:
 
 def test_a_line_that_a_crash_tore_is_as_if_it_had_not_been_begun(state: State) -> None:
     run(state, Cutting.of(state), plan_of(state, 1, 2))
-    file = state.root / "cuts.jsonl"
+    file = state.directory / "cuts.jsonl"
     file.write_bytes(file.read_bytes() + b"[2, 1, [[0, 1,")
     assert noted(state) == [1]
     run(state, Cutting.of(state), plan_of(state, 3, 4), 1)
@@ -93,7 +93,7 @@ def test_a_line_that_a_crash_tore_is_as_if_it_had_not_been_begun(state: State) -
 def test_cuts_that_were_lost_are_missed_and_the_job_goes_on(state: State, made_anew: bool) -> None:
     run(state, Cutting.of(state), plan_of(state, 1, 2))
     run(state, Cutting.of(state), plan_of(state, 3, 4), 1)
-    (state.root / "cuts.jsonl").unlink()
+    (state.directory / "cuts.jsonl").unlink()
     if made_anew:
         run(state, cutting := Cutting.of(state), plan_of(state, 5, 6), 1)
         assert not cutting.starts
