@@ -31,7 +31,7 @@ demo: setup ## 200,000 calls through the engine: bills, a moving sum, the ledger
 
 test: lint jars ## Everything CI runs: lint, types, import contracts, all tests
 	$(BIN)/pytest -n 2 -m "$(QUICK)"
-	$(BIN)/pytest -m "not ($(QUICK))" --durations=10
+	$(BIN)/pytest -m "not ($(QUICK)) and not deep" --durations=10
 
 test-quick: setup ## The quick loop: no Spark, no broker, no killed processes
 	$(BIN)/pytest -n 2 -m "$(QUICK)"

@@ -17,7 +17,8 @@ _KAFKA = re.compile(
 )
 """What brokers that restart, are slow, or lost something make of an epoch; whether it is lost is then asked."""
 
-_DIED = re.compile(r"Python worker (exited unexpectedly|failed to connect back)", re.IGNORECASE)
+_DIED = re.compile(r"Python worker exited unexpectedly", re.IGNORECASE)
+_NOT_STARTED = re.compile(r"Python worker (failed )?to connect back", re.IGNORECASE)
 _CARRIED = re.compile(r"chronicle-error:([A-Za-z0-9+/=]+):")
 
 
@@ -60,6 +61,11 @@ def explained(error: BaseException) -> ChronicleError:
         return ChronicleError(
             "the Python workers of Spark that ran an epoch died, one after another: killed, or out of memory",
             "run again: the epoch is repeated exactly; a smaller --max-batch needs less memory",
+        )
+    if _NOT_STARTED.search(text):
+        return ChronicleError(
+            "Spark gave up waiting for a Python worker to start, four times: the machine is too busy, or out of memory",
+            "run again when there is less to do on it: the epoch is repeated exactly",
         )
     return ChronicleError(f"Spark: {_gist(text) or type(error).__name__}", "--verbose shows Spark's log")
 

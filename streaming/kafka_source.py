@@ -8,14 +8,21 @@ import hashlib
 import os
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 import pyarrow as pa
 from kafka import KafkaAdminClient, TopicPartition
-from kafka.errors import KafkaError, LeaderNotAvailableError, RetriableError, UnknownTopicOrPartitionError, for_code
+from kafka.errors import (
+    KafkaError,
+    LeaderNotAvailableError,
+    RetriableError,
+    UnknownError,
+    UnknownTopicOrPartitionError,
+    for_code,
+)
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.functions import coalesce, col, lit, to_json, unix_micros, when
 from pyspark.sql.functions import filter as kept
@@ -29,6 +36,8 @@ from streaming.tasks import FOLDED, MAPPED, Group
 from views.kernel.map import SlotRange
 from views.state import EpochPlan, Slot
 from views.state.storage import Storage
+
+Answer = TypeVar("Answer")
 
 _ANSWER_MS = 5_000
 """How long one question may take. Whether to ask again is the job's to say."""
@@ -112,14 +121,14 @@ class KafkaSource:
         """The topics that may forget messages in their middle; asked once."""
         for cluster in self.clusters:
             if (key := (cluster.servers, cluster.topics)) not in _compacted:
-                _compacted[key] = compacted_topics(cluster)
+                _compacted[key] = _ask(cluster, compacted_topics)
         return {topic for cluster in self.clusters for topic in _compacted[cluster.servers, cluster.topics]}
 
     def look(self) -> Seen:
         extents: dict[Slot, Extent] = {}
         ids: dict[str, str | None] = {}
         for cluster in self.clusters:
-            seen = _ask(cluster)
+            seen = _ask(cluster, _answer)
             extents |= seen.extents
             ids |= seen.ids
         anew = sorted(topic for topic, known in self.ids.items() if ids.get(topic) not in (None, known))
@@ -142,21 +151,23 @@ _clients: dict[tuple[int, int, str, str], Any] = {}
 """By process and thread: a client is closed by the one that it failed."""
 
 
-def _ask(cluster: Cluster) -> Seen:
+def _ask(cluster: Cluster, question: Callable[[KafkaAdminClient, Sequence[str]], Answer]) -> Answer:
+    """The answer about the cluster's topics; SourceAwayError where there is none now."""
     options = orjson.dumps(cluster.options, option=orjson.OPT_SORT_KEYS).decode()
     key = (os.getpid(), threading.get_ident(), cluster.servers, options)
     try:
         if key not in _clients:
             asking = {**client_options(cluster.servers, cluster.options, _ANSWER_MS), "request_timeout_ms": _ANSWER_MS}
             _clients[key] = KafkaAdminClient(**asking)
-        return _answer(_clients[key], cluster.topics)
+        return question(_clients[key], cluster.topics)
     except UnknownTopicOrPartitionError as error:
         raise TopicMissingError(
             f"Kafka at {cluster.servers} has no topic {error.args[0]}", "`chronicle topics create` makes it"
         ) from None
-    except (RetriableError, OSError) as error:
+    except (RetriableError, UnknownError, OSError) as error:  # unknown: what a broker says while it stops
         _forget(key)
-        said = str(error).removeprefix(f"{type(error).__name__}: ") or type(error).__name__
+        name = type(error).__name__
+        said = name if isinstance(error, UnknownError) else str(error).removeprefix(f"{name}: ") or name
         raise SourceAwayError(
             f"Kafka at {cluster.servers} does not answer ({said})",
             "is the broker up, and are servers and options of `source` right?",

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _Handler = Callable[[int, FrameType | None], Any] | int | signal.Handlers | None
 
-_MOMENT_SECONDS = 30.0
+_MOMENT_SECONDS = 120.0
 
 MOST = 500_000
 """Appends an epoch takes at most, unless --max-batch says otherwise: bounds memory, not correctness."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -75,13 +75,11 @@ def create_topics(cluster: Cluster, partitions: int, replication: int, retention
     return {topic: topic in missing for topic in cluster.topics}
 
 
-def compacted_topics(cluster: Cluster) -> set[str]:
+def compacted_topics(admin: KafkaAdminClient, topics: Sequence[str]) -> set[str]:
     """The topics whose messages may be taken from their middle, by the broker's own word."""
-    with _admin(cluster) as admin:
-        asked = [ConfigResource("TOPIC", topic, None) for topic in cluster.topics]
-        told = admin.describe_configs(asked, config_filter="all")
-    by_topic = {name: configs for topics in told.values() for name, configs in topics.items()}
-    return {topic for topic in cluster.topics if "compact" in str(by_topic[topic].get("cleanup.policy"))}
+    told = admin.describe_configs([ConfigResource("TOPIC", topic, None) for topic in topics], config_filter="all")
+    by_topic = {name: configs for answered in told.values() for name, configs in answered.items()}
+    return {topic for topic in topics if "compact" in str(by_topic[topic].get("cleanup.policy"))}
 
 
 def topic_extents(cluster: Cluster, patience_ms: int = PATIENCE_MS) -> dict[str, dict[int, Extent] | None]:

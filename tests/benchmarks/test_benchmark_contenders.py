@@ -71,6 +71,7 @@ def test_small_epochs_are_measured_one_by_one(tmp_path: Path) -> None:
     assert epochs.value / empty.value == pytest.approx(ratio.value)
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.spark
 @pytest.mark.kafka
@@ -81,6 +82,7 @@ def test_contenders_from_kafka_give_the_same_answers(tmp_path: Path) -> None:
     assert all(figure.value > 0 for figure in figures)
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.spark
 def test_contenders_for_work_with_time_in_it_give_the_same_answers(tmp_path: Path) -> None:

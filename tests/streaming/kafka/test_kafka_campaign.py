@@ -1,6 +1,6 @@
 """The acceptance campaign: messages, broker restarts, partitions added and kills, and after them the reference's rows.
 
-Small in `make test`; `make test-deep` takes 1,000,000 messages, 5 restarts and 20 kills in each store.
+`make test-deep` takes 1,000,000 messages, 5 restarts and 20 kills in each store; run alone it is small.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from engine_cases import DEEP
 
-pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.slow, pytest.mark.deep]
 
 MESSAGES = 1_000_000 if DEEP else 20_000
 FAULTS = (5, 6, 14) if DEEP else (1, 1, 1)

@@ -41,7 +41,7 @@ def _with_variants(draw: st.DrawFn) -> Scenario:
     return replace(scenario, definition={**scenario.definition, "views": views})
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(scenario=_with_variants(), cuts=st.sets(st.integers(1, 24), max_size=3), shards=st.sampled_from([1, 3]))
 def test_views_that_are_mapped_together_are_the_reference(scenario: Scenario, cuts: set[int], shards: int) -> None:
     with tempfile.TemporaryDirectory() as directory:
