@@ -47,7 +47,9 @@ def run(suite: str, flags: list[str]) -> Section:
         measured: list[Figure | Curve | str] = pickle.loads(found.read_bytes()) if found.exists() else []
     failed = ended.code != 0
     if failed:
-        measured = [Figure("this suite", math.nan, "", "", f"failed with exit code {ended.code}; see what it printed")]
+        measured = [
+            Figure(f"the suite `{suite}`", math.nan, "", "", f"failed with exit code {ended.code}; see what it printed")
+        ]
     memory = (
         "" if ended.megabytes is None else f", {number(ended.megabytes)} MB resident at most, all processes together"
     )

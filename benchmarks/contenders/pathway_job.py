@@ -11,7 +11,8 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +75,16 @@ def answers(work: Path, servers: str) -> Iterator[Answer]:
     pw.run(**QUIET)
     for view, keys in VIEWS.items():
         with (work / f"pathway-{view}.csv").open() as file:
-            for row in csv.DictReader(file):
-                yield view, tuple(row[key] for key in keys), int(row["calls"]), int(row["total"]), int(row["longest"])
+            yield from standing(view, keys, csv.DictReader(file))
+
+
+def standing(view: str, keys: Iterable[str], changes: Iterable[dict[str, str]]) -> Iterator[Answer]:
+    """What is left of a table's changes: Pathway writes a row down when it comes (1) and when it goes (-1)."""
+    left: Counter[Answer] = Counter()
+    for row in changes:
+        found = (view, tuple(row[key] for key in keys), int(row["calls"]), int(row["total"]), int(row["longest"]))
+        left[found] += int(row["diff"])
+    yield from left.elements()
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from benchmarks.contenders.work import digest, make
 from benchmarks.engine import CONTENDERS, fixed_cost, throughput
 from benchmarks.figures import Figure, table
 from benchmarks.processes import contend
-from benchmarks.race import race, require_equal
+from benchmarks.race import disagreeing, race
 
 ROWS = [("by_kind", ("local",), 3, 12, 7), ("by_caller", ("c1",), 1, 5, 5)]
 
@@ -27,7 +27,12 @@ def test_a_digest_is_of_the_set_of_rows() -> None:
 
 def test_contenders_that_answer_differently_stop_the_race() -> None:
     with pytest.raises(AssertionError, match="answers differ"):
-        require_equal({"ours": digest(ROWS), "native": digest(ROWS[:1])})
+        disagreeing({"ours": digest(ROWS), "native": digest(ROWS[:1])})
+
+
+def test_one_that_answers_other_than_most_is_told_apart() -> None:
+    assert disagreeing({"ours": digest(ROWS), "native": digest(ROWS)}) == []
+    assert disagreeing({"ours": digest(ROWS), "native": digest(ROWS), "other": digest(ROWS[:1])}) == ["other"]
 
 
 def test_what_could_not_be_measured_has_no_number() -> None:
