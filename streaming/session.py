@@ -19,6 +19,7 @@ _SETTINGS = {
     "spark.sql.ansi.enabled": "true",
     # a TCP socket waits for acknowledgements: 40 ms for every Python stage of a small epoch
     "spark.python.unix.domain.socket.enabled": "true",
+    "spark.python.daemon.module": "streaming.daemon",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
     "spark.sql.adaptive.enabled": "false",
     # every micro-batch writes its plan down for a user interface that is not there

@@ -75,7 +75,7 @@ class RunningJob:
 
     def workers(self) -> list[int]:
         """The Python processes of Spark that run tasks."""
-        return [pid for pid, command in _session_of(self.process.pid) if "pyspark.daemon pyspark.worker" in command]
+        return [pid for pid, command in _session_of(self.process.pid) if "streaming.daemon pyspark.worker" in command]
 
     def output(self) -> str:
         self._reader.join(PATIENCE)
