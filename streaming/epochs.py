@@ -21,7 +21,7 @@ from streaming.failures import recognised
 from streaming.kafka_source import KafkaMapper
 from streaming.planning import appends_in
 from streaming.source import JournalSource
-from streaming.tasks import FOLDED, MAPPED, FoldShards, Group, MapRanges, Reader, WholeEpoch
+from streaming.tasks import FOLDED, MAPPED, FoldShards, Group, MapRanges, Reader, WarmUp, WholeEpoch, ignored
 from views.kernel.failpoints import reach
 from views.kernel.fold import fold, outcome_of
 from views.kernel.in_process import ranges_of
@@ -95,6 +95,13 @@ class EpochRunner:
         state_id = f"{self.state.meta.id}-{self.state.meta.next_id}"
         return Group(self.state.directory.absolute(), state_id, self._plan_id, self._shipped, self.state.map_size)
 
+    def warm(self) -> None:
+        """Starts the workers and takes both stages of an epoch once through the JVM, with nothing in them: done while
+        the query starts, it need not be waited for in the first epoch."""
+        cores = self.spark.sparkContext.defaultParallelism
+        numbers = self.spark.range(0, cores, 1, cores).mapInArrow(WarmUp(self.group), MAPPED)
+        rows_of(self._placed(numbers, self.spark).mapInArrow(ignored, FOLDED)).count()
+
     def run(self, epoch: EpochPlan, spark: SparkSession | None = None) -> None:
         """Brings every shard to the epoch, whatever some of them have already. `spark` is the micro-batch's session."""
         with recognised():
@@ -111,10 +118,14 @@ class EpochRunner:
             rows_of(self.mapper.whole(session, self.group, ranges, epoch)).count()
         else:
             mapped = self.mapper.mapped(session, self.group, ranges, epoch)
-            folds = min(self.state.shards, session.sparkContext.defaultParallelism)
-            placed = mapped.repartitionById(folds, (col("shard") % folds).cast("int"))
+            placed = self._placed(mapped, session)
             rows_of(placed.mapInArrow(FoldShards(self.group, epoch), FOLDED)).count()
         reach("folded")
+
+    def _placed(self, mapped: DataFrame, session: SparkSession) -> DataFrame:
+        """The shares of every shard where it is folded."""
+        folds = min(self.state.shards, session.sparkContext.defaultParallelism)
+        return mapped.repartitionById(folds, (col("shard") % folds).cast("int"))
 
     def _in_one_task(self, source: JournalSource) -> Any:
         """The rows that run the epoch written down last; planning them costs more than a small epoch's work."""

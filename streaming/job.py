@@ -11,6 +11,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import uuid4
@@ -150,6 +151,8 @@ class Job:
         stream = ranges.writeStream.foreachBatch(batch).option("checkpointLocation", str(checkpoint))
         query = stream.trigger(processingTime=trigger).start()
         try:
+            with suppress(ChronicleError):  # what is wrong with the workers, the first epoch says
+                self.runner.warm()
             while query.isActive and not ending.is_set() and not self.stopping.wait(_LOOK_SECONDS):
                 self._look_after()
                 self._ask_source()

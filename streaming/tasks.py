@@ -65,6 +65,26 @@ def spare_the_collector() -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class WarmUp:
+    """Opens what a worker keeps, and maps nothing."""
+
+    group: Group
+
+    def __call__(self, batches: Batches) -> Batches:
+        with carried():
+            _, state, _ = self.group.opened()
+            for _ in batches:
+                yield from nothing(state.shards)
+
+
+def ignored(batches: Batches) -> Batches:
+    """The second stage of a warm-up."""
+    for batch in batches:
+        for shard in batch.column(0).to_pylist():
+            yield folded(shard, False)
+
+
+@dataclass(frozen=True, slots=True)
 class MapRanges:
     """Rows are the numbers of the ranges to map, each read by the worker itself: bytes never pass through the JVM."""
 
