@@ -18,11 +18,10 @@ from spark_cluster import SparkCluster, spark_cluster
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the group, and the jobs, of the embedded engine's tests
 
-from engine_cases import DEEP, append, bodies, expected, project_in
+from engine_cases import DEEP, expected, project_in
 from killing import appending
 from running_jobs import RunningJob, running
 
-from chronicle.journal import Journal
 from views.lookup import connect
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -43,8 +42,6 @@ def test_executors_and_drivers_killed_in_the_middle_of_epochs_leave_the_rows_of_
     project = project_in(tmp_path)
     assert project.journal_path is not None
     chance = random.Random(5)
-    with Journal.open(project.journal_path) as journal:
-        append(journal, bodies(seed=6), 60)
     options = ("--master", cluster.url, "--store", "delta", "--max-batch", "20")
     with appending(project.journal_path, seed=7, most=2000 if DEEP else 300):
         for _ in range(DRIVER_KILLS):
