@@ -11,10 +11,16 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from random import Random
 from typing import Any
+from uuid import uuid4
 
 PATIENCE = 240.0
 """Seconds after which a job that says nothing is taken for dead; Spark alone takes many on a busy machine."""
+
+_MARK = "CHRONICLE_TEST_JOB"
+"""In the environment of all processes of a job, and what they are found by: the number, and so the group, of one that
+is gone may be another's by now."""
 
 
 class RunningJob:
@@ -22,6 +28,7 @@ class RunningJob:
 
     def __init__(self, directory: Path, *arguments: str, **environment: str) -> None:
         command = [sys.executable, "-m", "chronicle.cli.main", "run", *arguments]
+        self._mark = str(uuid4())
         self.process = subprocess.Popen(
             command,
             cwd=directory,
@@ -30,7 +37,12 @@ class RunningJob:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **environment},
+            env={
+                **os.environ,
+                "PYTHONPATH": str(Path(__file__).parents[2]),
+                **environment,
+                _MARK: self._mark,
+            },
         )
         self.epochs: list[dict[str, Any]] = []
         self.said: list[str] = []
@@ -73,24 +85,38 @@ class RunningJob:
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(PATIENCE)
 
-    def workers(self) -> list[int]:
-        """The Python processes of Spark that run tasks."""
-        return [pid for pid, command in _session_of(self.process.pid) if "streaming.daemon pyspark.worker" in command]
+    def kill_workers(self, chance: Random, most: int) -> int:
+        """kill -9 of some of the Python processes that run tasks or fork those that do; how many it hit."""
+        found = [pid for pid, command in _marked(self._mark) if "streaming.daemon pyspark.worker" in command]
+        return sum(map(_kill, chance.sample(found, min(most, len(found)))))
+
+    def kill_rest(self) -> None:
+        """kill -9 of all that is left of it."""
+        for pid, _ in _marked(self._mark):
+            _kill(pid)
+        self.process.wait()
 
     def output(self) -> str:
         self._reader.join(PATIENCE)
         return "".join(self.said)
 
 
-def _session_of(leader: int) -> Iterator[tuple[int, str]]:
-    """Its processes; those of Spark's Python daemon are of a process group of their own."""
+def _kill(pid: int) -> bool:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _marked(mark: str) -> Iterator[tuple[int, str]]:
+    """The processes with this mark, and their commands."""
+    marked = f"{_MARK}={mark}".encode()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
-            try:
-                if os.getsid(int(entry.name)) == leader:
+            with suppress(OSError):  # gone meanwhile, or somebody else's
+                if marked in (entry / "environ").read_bytes().split(b"\0"):
                     yield int(entry.name), (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-            except (ProcessLookupError, FileNotFoundError):
-                continue
 
 
 @contextmanager
@@ -100,6 +126,4 @@ def running(directory: Path, *arguments: str, **environment: str) -> Iterator[Ru
     try:
         yield job
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(job.process.pid, signal.SIGKILL)
-        job.process.wait()
+        job.kill_rest()

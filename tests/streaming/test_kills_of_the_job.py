@@ -6,11 +6,9 @@ test_kills_in_process.py, and together they are at least 25 in `make test` and 5
 
 from __future__ import annotations
 
-import os
 import random
-import signal
 import time
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -55,9 +53,7 @@ def test_killed_python_workers_are_replaced_and_sigterm_ends_the_job_between_two
         with appending(project.journal_path, seed=9, most=4000 if DEEP else 800):
             for kills in range(WORKER_KILLS):
                 job.wait_for_epochs(kills + 1)
-                for worker in job.workers()[: chance.randrange(1, 4)]:
-                    with suppress(ProcessLookupError):
-                        os.kill(worker, signal.SIGKILL)
+                job.kill_workers(chance, chance.randrange(1, 4))
             job.wait_for_epochs(WORKER_KILLS + 1)
         assert job.terminate() == 0, job.output()
     with running(tmp_path, "--once") as rest:

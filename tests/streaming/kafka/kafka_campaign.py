@@ -4,16 +4,14 @@ hold at its end."""
 from __future__ import annotations
 
 import json
-import os
 import queue
 import random
-import signal
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -104,6 +102,7 @@ class Campaign:
     worker_kills: int
     seed: int
     told: list[str] = field(default_factory=list)
+    _began: float = field(default_factory=time.monotonic)
     _sent: threading.Event = field(default_factory=threading.Event)
     _let: queue.Queue[int] = field(default_factory=queue.Queue)
 
@@ -127,29 +126,34 @@ class Campaign:
                 self._until(self.messages * number // (len(faults) + 1))
                 job.wait_for_epochs(seen + 1)
                 time.sleep(chance.random() * 0.3)  # where in an epoch it happens is the point, and left to chance
-                self.told.append(fault)
                 if fault == "restart":
                     (self.broker.kill if chance.random() < 0.5 else self.broker.stop)()
                     self.broker.start()
                 elif fault == "partition":
                     self._add_partition()
                 elif fault == "workers":
-                    for worker in job.workers()[: chance.randrange(1, 3)]:
-                        with suppress(ProcessLookupError):
-                            os.kill(worker, signal.SIGKILL)
+                    while not (killed := job.kill_workers(chance, chance.randrange(1, 3))):
+                        time.sleep(0.01)  # those of the last time are not yet replaced
+                    fault = f"{killed} workers"
                 else:
                     (job.kill_driver if chance.random() < 0.3 else job.kill_group)()
                     job = self._started(jobs, arguments)
+                self._tell(fault)
             self._until(self.messages)
             assert self._sent.wait(3600)
             self._end()
-            while not self._is_drained():
+            views = connect(self.project)
+            while not self._is_drained(views):
                 assert job.process.poll() is None, job.output()
                 time.sleep(0.5)
             assert job.terminate() == 0, job.output()
 
-    def _is_drained(self) -> bool:
-        views = connect(self.project)
+    def _tell(self, what: str) -> None:
+        """Also while it runs: what a long run came to is then known, however it ends."""
+        self.told.append(what)
+        print(f"{time.monotonic() - self._began:.0f} s: {what}", flush=True)
+
+    def _is_drained(self, views: Views) -> bool:
         standing, slots = views.state.shard(LEDGER_SHARD).standing(), views.state.meta.slots
         done = {slots[slot]: at.next_offset for slot, at in standing.slots.items()}
         held = KafkaSource.of(self.project.definition).extents()
@@ -196,7 +200,7 @@ class Campaign:
                     producer.send(CRM, value=change).get(60)
                 send_in_bulk(producer, CALLS, chunk, ())
             except (KafkaError, OSError):
-                self.told.append("a chunk in doubt")
+                self._tell("a chunk in doubt")
                 producer = None
             begun = end
         self._sent.set()
@@ -252,16 +256,17 @@ def customers() -> list[bytes]:
 
 def expected(views: Views, servers: str) -> Outcome:
     """The reference's answer to everything that the topics hold, cut into epochs as the state says they were."""
-    slots = views.state.meta.slots
+    state = replace(views.state, home=views.home)  # of a Delta state the shards are an index elsewhere
+    slots = state.meta.slots
     held = {
         number: _records(servers, number, TopicPartition(slot.topic, slot.partition))
         for number, slot in enumerate(slots)
     }
-    ends = {slot: at.next_offset for slot, at in views.state.shard(LEDGER_SHARD).standing().slots.items()}
+    ends = {slot: at.next_offset for slot, at in state.shard(LEDGER_SHARD).standing().slots.items()}
     assert ends == {slot: len(records) for slot, records in held.items()}
     ordered: list[Record] = []
     cuts: set[int] = set()
-    for stretch in stretches(cuts_of(views.state), ends):
+    for stretch in stretches(cuts_of(state), ends):
         cuts.add(len(ordered))
         for slot, (first, last) in sorted(stretch.ranges.items()):
             ordered += held[slot][first:last]
