@@ -45,14 +45,11 @@ class Cutting:
         self._waiting = (self._waiting | moved) - ended
 
     def settle(self, state: State) -> None:
-        """After an epoch: one with relation changes."""
-        changes, plan = _counted(state), state.epochs.latest()
-        if (
-            changes > self._last.changes
-            and plan is not None
-            and plan.epoch == state.shard(LEDGER_SHARD).standing().epoch
-        ):
-            self._note(plan, changes)
+        """After an epoch: one with relation changes. Of one that a job on another machine committed, and died, the plan
+        went with that machine: it is noted as unknown, since those after it would hide that it is missing."""
+        changes, standing = _counted(state), state.shard(LEDGER_SHARD).standing()
+        if changes > self._last.changes:
+            self._note(_plan_of(standing, state) or EpochPlan(standing.epoch, ()), changes)
 
     def _note(self, plan: EpochPlan, changes: int) -> None:
         self.log.add(plan, changes)
@@ -71,6 +68,15 @@ def _is_moved(slot: SlotPlan, standing: Standing) -> bool:
     return before is None or before.clock != slot.clock
 
 
+def _plan_of(standing: Standing, state: State) -> EpochPlan | None:
+    """The plan of the epoch that the state stands at, where it is the one that was written down last here."""
+    plan = state.epochs.latest()
+    if plan is None or plan.epoch != standing.epoch:
+        return None
+    ends = {slot.slot: slot.end for slot in plan.slots}
+    return plan if ends == {slot: at.next_offset for slot, at in standing.slots.items()} else None
+
+
 def _counted(state: State) -> int:
     with state.shard(LEDGER_SHARD).read() as snapshot:
         return changes_in(snapshot.tally())
@@ -78,12 +84,12 @@ def _counted(state: State) -> int:
 
 def cuts_of(state: State) -> list[Cut]:
     """All cuts up to where the state stands; ChronicleError where some are missing."""
-    cuts, changes, plan = state.cuts.cuts(), _counted(state), state.epochs.latest()
-    standing = state.shard(LEDGER_SHARD).standing()
+    cuts, changes, standing = state.cuts.cuts(), _counted(state), state.shard(LEDGER_SHARD).standing()
     noted = [cut for cut in cuts if cut.epoch <= standing.epoch]
-    if changes > (noted[-1].changes if noted else 0) and plan is not None and plan.epoch == standing.epoch:
+    if changes > (noted[-1].changes if noted else 0) and (plan := _plan_of(standing, state)) is not None:
         noted = [*(cut for cut in noted if cut.epoch < plan.epoch), Cut(plan.epoch, changes, plan.slots)]
-    if standing.epoch and (not noted or noted[0].epoch != 1 or noted[-1].changes != changes):
+    known = all(cut.slots for cut in noted)
+    if standing.epoch and (not noted or noted[0].epoch != 1 or noted[-1].changes != changes or not known):
         raise ChronicleError(
             f"{state.cuts.path} lacks epochs: how slots stood to each other is not known",
             "restore it from a backup of the same moment",

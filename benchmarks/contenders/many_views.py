@@ -20,7 +20,7 @@ from chronicle.project import Project
 
 APPENDS = 10_000
 CALLERS = 1_000_000
-"""So many that hardly two calls of an epoch touch the same row: an epoch has the same work however many views there are."""
+"""So many that hardly two calls of an epoch touch the same row: its work is the same however many views there are."""
 
 ROUNDS = 7
 PATIENCE_SECONDS = 30

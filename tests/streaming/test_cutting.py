@@ -69,6 +69,26 @@ def test_an_epoch_with_changes_is_noted_although_the_job_died_right_after_it(sta
     assert cuts_of(state)[-1].changes == 1
 
 
+@pytest.mark.parametrize("other", [None, (4, 3)], ids=["without a plan", "with a plan that was not committed"])
+def test_an_epoch_with_changes_whose_plan_is_on_a_dead_machine_is_missing_for_good(
+    state: State, other: tuple[int, int] | None
+) -> None:
+    """Two machines, one table: the plan is in the index of the one that died between its commit and its note."""
+    cutting = Cutting.of(state)
+    run(state, cutting, plan_of(state, 1, 2))
+    planned = plan_of(state, 3, 4)
+    if other:
+        state.epochs.write(plan_of(state, *other))
+    else:
+        (state.directory / "plans.json").unlink()
+    fold(state, planned, 1)
+    heir = Cutting.of(state)
+    for end in (5, 6):
+        run(state, heir, plan_of(state, end, end), 1)
+    with pytest.raises(ChronicleError, match="lacks epochs"):
+        cuts_of(state)
+
+
 def test_an_idle_slot_is_noted_when_it_is_first_moved_and_when_it_goes_on(state: State) -> None:
     cutting = Cutting.of(state)
     run(state, cutting, plan_of(state, 1, 1, clocks=(5, 5)))
