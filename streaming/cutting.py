@@ -22,7 +22,7 @@ class Cutting:
     _last: Cut
     _waiting: set[tuple[int, int]] = field(default_factory=set)
     starts: dict[int, int] = field(default_factory=dict)
-    """Where each slot begins; empty where the first epochs are not known."""
+    """Where each slot begins; empty where not all epochs are known."""
 
     @classmethod
     def of(cls, state: State) -> Cutting:
@@ -31,7 +31,7 @@ class Cutting:
         cuts = state.cuts.cuts()
         stands = {(slot, at.next_offset) for slot, at in state.shard(LEDGER_SHARD).standing().slots.items()}
         waiting = {(slot.slot, slot.start) for cut in cuts for slot in cut.slots if slot.start == slot.end}
-        starts = first_offsets(cuts) if not cuts or cuts[0].epoch == 1 else {}
+        starts = first_offsets(cuts) if is_whole(cuts) else {}
         return cls(state.cuts, cuts[-1] if cuts else Cut(0, 0, ()), waiting & stands, starts)
 
     def begin(self, plan: EpochPlan, standing: Standing) -> None:
@@ -54,8 +54,15 @@ class Cutting:
     def _note(self, plan: EpochPlan, changes: int) -> None:
         self.log.add(plan, changes)
         self._last = Cut(plan.epoch, changes, plan.slots)
-        if self.starts or plan.epoch == 1:
+        if not plan.slots:
+            self.starts = {}
+        elif self.starts or plan.epoch == 1:
             self.starts = {**self._last.starts, **self.starts}
+
+
+def is_whole(cuts: Sequence[Cut]) -> bool:
+    """Whether the first epoch is among them, and none is unknown."""
+    return (not cuts or cuts[0].epoch == 1) and all(cut.slots for cut in cuts)
 
 
 def first_offsets(cuts: Sequence[Cut]) -> dict[int, int]:
@@ -88,8 +95,7 @@ def cuts_of(state: State) -> list[Cut]:
     noted = [cut for cut in cuts if cut.epoch <= standing.epoch]
     if changes > (noted[-1].changes if noted else 0) and (plan := _plan_of(standing, state)) is not None:
         noted = [*(cut for cut in noted if cut.epoch < plan.epoch), Cut(plan.epoch, changes, plan.slots)]
-    known = all(cut.slots for cut in noted)
-    if standing.epoch and (not noted or noted[0].epoch != 1 or noted[-1].changes != changes or not known):
+    if standing.epoch and not (noted and is_whole(noted) and noted[-1].changes == changes):
         raise ChronicleError(
             f"{state.cuts.path} lacks epochs: how slots stood to each other is not known",
             "restore it from a backup of the same moment",

@@ -87,6 +87,7 @@ def test_an_epoch_with_changes_whose_plan_is_on_a_dead_machine_is_missing_for_go
         run(state, heir, plan_of(state, end, end), 1)
     with pytest.raises(ChronicleError, match="lacks epochs"):
         cuts_of(state)
+    assert (heir.starts, Cutting.of(state).starts) == ({}, {})
 
 
 def test_an_idle_slot_is_noted_when_it_is_first_moved_and_when_it_goes_on(state: State) -> None:
