@@ -96,6 +96,13 @@ def bodies(seed: int) -> Iterator[tuple[int, bytes]]:
         yield now, _body(chance, now)
 
 
+def many_customers(count: int) -> bytes:
+    """An append with so many customers more, whom no call names."""
+    since = "2030-01-01T00:00:00Z"
+    people = [{"number": f"many{number}", "state": "NY", "zone": "UTC", "_from": since} for number in range(count)]
+    return json.dumps({"customers": people}).encode()
+
+
 def _body(chance: random.Random, now: int) -> bytes:
     at = _written(now - chance.choice([0, 0, 0, 0, HOUR, 60 * HOUR, 900 * HOUR, -30 * HOUR]))
     call = {
