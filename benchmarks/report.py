@@ -17,6 +17,7 @@ from benchmarks.figures import Figure, machine, table
 SUITES = {
     "engine": "The engine from the journal, beside what people would use instead",
     "kafka": "From Kafka, beside what people would use instead",
+    "freshness": "How soon a lookup shows it",
     "billing": "Work with time in it, for who can say it",
     "growth": "How the cost of an append grows",
     "views": "Many views",
@@ -24,7 +25,7 @@ SUITES = {
     "checking": "Checking definitions",
     "calendars": "Calendars: instants to periods",
 }
-SHOWN = ("engine", "kafka", "billing", "growth")
+SHOWN = ("engine", "kafka", "freshness", "billing", "growth")
 """The suites whose figures the README shows."""
 
 RESULTS = Path(__file__).with_name("RESULTS.md")

@@ -19,6 +19,9 @@ from calendars import format_instant, parse_instant
 from chronicle.project import Project
 
 APPENDS = 10_000
+CALLERS = 1_000_000
+"""So many that hardly two calls of an epoch touch the same row: an epoch has the same work however many views there are."""
+
 ROUNDS = 7
 PATIENCE_SECONDS = 30
 NOW = parse_instant("2026-03-17T10:00:00Z")
@@ -43,7 +46,7 @@ def definition(views: int) -> str:
 
 def calls(seed: int, views: int) -> list[bytes]:
     draw, rest = Random(seed).randrange, f'"seconds":931,"at":"{format_instant(NOW)}"}}'
-    return [f'{{"caller":"c{draw(1_000)}","caller_group":{draw(views // 3)},{rest}'.encode() for _ in range(APPENDS)]
+    return [f'{{"caller":"c{draw(CALLERS)}","caller_group":{draw(views // 3)},{rest}'.encode() for _ in range(APPENDS)]
 
 
 def main(work: Path, views: int) -> None:

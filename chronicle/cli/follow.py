@@ -27,19 +27,24 @@ if TYPE_CHECKING:
 )
 @project_options
 def command(project: Project, once: bool, poll: str, local: Path | None) -> None:
-    """Keep a local index of a Delta state current; `get`, `scan` and `serve` read it with the same --local.
+    """Keep a local index of a Delta state current; `get`, `scan` and `serve` read it with the same --local. It waits
+    for a state that is not there yet.
 
     \b
     chronicle follow --local /var/lib/chronicle/index
     chronicle get usage caller=c1 --local /var/lib/chronicle/index
     """
     from views.lookup.waiting import parse_wait
-    from views.replica.indexes import follow, followed
+    from views.replica.indexes import await_state, follow, followed
 
     seconds = parse_wait(poll)
     stopping = threading.Event()
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda number, frame: stopping.set())
+    if not once:
+        await_state(project.home, seconds, stopping, output.message)
+        if stopping.is_set():
+            return
     with followed(project, local) as keeper:
         new = keeper.catch_up()
         output.message(f"{keeper.root}: epoch {keeper.epoch}, {new} new")

@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 
 import click
 
@@ -50,10 +49,10 @@ class Commands(click.Group):
     """Subcommands by name; the module `chronicle.cli.<name>` holds each as `command`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for name in COMMANDS if _is_built(name)]
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS or not _is_built(cmd_name):
+        if cmd_name not in COMMANDS:
             return None
         command = import_module(f"chronicle.cli.{cmd_name}").command
         assert isinstance(command, click.Command)
@@ -63,18 +62,14 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if not ctx.resilient_parsing and not name.startswith("-") and name not in self.list_commands(ctx):
-            near = nearest(name, self.list_commands(ctx))
+        if not ctx.resilient_parsing and not name.startswith("-") and name not in COMMANDS:
+            near = nearest(name, COMMANDS)
             raise click.UsageError(f"there is no command '{name}'" + (f"; did you mean '{near}'?" if near else ""), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, COMMANDS[name]) for name in self.list_commands(ctx)])
-
-
-def _is_built(name: str) -> bool:
-    return Path(__file__).with_name(f"{name}.py").exists()
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

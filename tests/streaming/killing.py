@@ -19,6 +19,7 @@ from chronicle.journal import Journal
 
 _context = multiprocessing.get_context("forkserver")
 _context.set_forkserver_preload(["in_process_job"])
+_NOW_AND_THEN = 0.25
 
 
 def started(definition: Path, most: int, *, once: bool, failpoint: str = "") -> ForkServerProcess:
@@ -64,18 +65,19 @@ def finished(definition: Path, most: int, failpoint: str = "") -> int | None:
 
 @contextmanager
 def appending(path: Path, seed: int, most: int) -> Iterator[None]:
-    """Something is appended all the time (at most so much), from a thread, while the block runs."""
+    """Something is appended all the time, from a thread, while the block runs: so much quickly, then one now and then,
+    so that whoever waits for one more epoch gets it."""
     done = threading.Event()
     chance, source = random.Random(seed), bodies(seed)
 
     def work() -> None:
         left = most
         with Journal.open(path) as journal:
-            while left and not done.is_set():
-                count = min(left, chance.randrange(1, 9))
+            while not done.is_set():
+                count = min(max(left, 1), chance.randrange(1, 9))
                 append(journal, source, count)
                 left -= count
-                done.wait(chance.random() * 0.02)
+                done.wait(chance.random() * 0.02 if left > 0 else _NOW_AND_THEN)
 
     thread = threading.Thread(target=work)
     thread.start()

@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -159,13 +159,29 @@ def followed(project: Project, local: Path | None = None) -> Iterator[Keeper]:
     process may follow into."""
     home = project.home
     if not is_delta(home):
-        read_meta(home)  # raises where there is no state at all
+        if read_meta(home).store == "delta":
+            raise NoStateError(home)  # the job that makes it is about to write its table
         raise ChronicleError(f"the state at {home} is not in the Delta store", "read it as it is: it needs no follower")
     if local is None:
         yield Keeper(home, _private_root(home), plan_of(project), own=True)
         return
     with writer_lock(local):
         yield Keeper(home, local.absolute(), plan_of(project))
+
+
+def await_state(home: Storage, poll: float, stopping: threading.Event, say: Callable[[str], None]) -> None:
+    """Waits, and says so, until a job has begun the state or `stopping` is set. What else is at its place is let pass:
+    following it says what that is."""
+    said = False
+    while not is_delta(home):
+        with suppress(NoStateError):
+            if read_meta(home).store != "delta":
+                return
+        if not said:
+            say(f"there is no state at {home} yet: waiting for the job that makes it")
+        said = True
+        if stopping.wait(poll):
+            return
 
 
 def follow(keeper: Keeper, poll: float, stopping: threading.Event, say: Callable[[str], None]) -> None:

@@ -52,8 +52,6 @@ def test_executors_and_drivers_killed_in_the_middle_of_epochs_leave_the_rows_of_
     chance = random.Random(5)
     if not sent:
         outgrow(project)
-    with Journal.open(project.journal_path) as journal:
-        append(journal, bodies(seed=6), 60)
     options = ("--master", cluster.url, "--store", "delta", "--max-batch", "20")
     with appending(project.journal_path, seed=7, most=2000 if DEEP else 300):
         for _ in range(DRIVER_KILLS):

@@ -90,8 +90,12 @@ def test_a_delta_state_from_its_first_run_to_its_lookups(
     monkeypatch.chdir(tmp_path)
     shell = Shell(capsys)
     Path("chronicle.yaml").write_text(DEFINITION)
-    for number in range(6):
-        _append(shell, number)
+    tokens = [_append(shell, number) for number in range(6)]
+
+    # a follower waits for the job that makes the state
+    early = _process("follow", "--local", "early")
+    assert early.stderr is not None
+    assert "there is no state at state yet" in early.stderr.readline()
 
     # a driver that dies before its commit, and one that dies after it
     assert _run("--store", "delta", "--max-batch", "4", CHRONICLE_FAILPOINT="uncommitted")[0] == -signal.SIGKILL
@@ -106,6 +110,11 @@ def test_a_delta_state_from_its_first_run_to_its_lookups(
     assert row["values"] == {"calls": 2, "spend": "2.50", "due": "5.00"}
     assert row["period"]["label"] == "2026-03"
     assert row["as_of"]["offsets"] == {"journal": {"0": 6}}
+
+    code, found, said = shell("get", "bill", "caller=c1", "--local", "early", "--after", tokens[-1], "--wait", "60s")
+    assert (code, "2.50" in found) == (0, True), said
+    early.terminate()
+    assert early.wait(60) == 0
 
     # a state knows its store
     code, said = _run("--store", "embedded")
