@@ -93,7 +93,8 @@ class EpochRunner:
     def group(self) -> Group:
         """What tasks need, by the state as it is now: new ids of views make workers open it anew."""
         state_id = f"{self.state.meta.id}-{self.state.meta.next_id}"
-        return Group(self.state.directory.absolute(), state_id, self._plan_id, self._shipped, self.state.map_size)
+        state = self.state
+        return Group(state.directory.absolute(), state_id, state.shards, self._plan_id, self._shipped, state.map_size)
 
     def warm(self) -> None:
         """Starts the workers and takes both stages of an epoch once through the JVM, with nothing in them: done while

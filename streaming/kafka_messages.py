@@ -33,11 +33,11 @@ class MapMessages:
     def __call__(self, batches: Batches) -> Batches:
         tables = read_messages(batches, self.parts)
         with carried():
-            _, state, kernel = self.group.opened()
+            kernel = self.group.kernel()
             for part, messages in tables:
-                yield from shares(kernel.map(part, messages), state.shards)
+                yield from shares(kernel.map(part, messages), self.group.shards)
             if not tables:  # transaction markers alone, or all compacted away: the epoch is folded nevertheless
-                yield from nothing(state.shards)
+                yield from nothing(self.group.shards)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,9 +38,14 @@ class Group:
 
     state: Path
     state_id: str
+    shards: int
     plan_id: str
     plan: Any
     map_size: int
+
+    def kernel(self) -> MapKernel:
+        """For a task that maps."""
+        return self.opened()[2]
 
     def opened(self) -> tuple[GroupPlan, State, MapKernel]:
         key = (os.getpid(), str(self.state), self.state_id, self.plan_id)
@@ -72,9 +77,9 @@ class WarmUp:
 
     def __call__(self, batches: Batches) -> Batches:
         with carried():
-            _, state, _ = self.group.opened()
+            self.group.kernel()
             for _ in batches:
-                yield from nothing(state.shards)
+                yield from nothing(self.group.shards)
 
 
 def ignored(batches: Batches) -> Batches:
@@ -95,12 +100,12 @@ class MapRanges:
 
     def __call__(self, batches: Batches) -> Batches:
         with carried():
-            _, state, kernel = self.group.opened()
+            kernel = self.group.kernel()
             for batch in batches:
                 for number in batch.column(0).to_pylist():
                     part = self.ranges[number]
                     result = kernel.map(part, self.read(part), self.relays[number])
-                    yield from shares(result, state.shards)
+                    yield from shares(result, self.group.shards)
 
 
 def shares(result: SlotResult, shards: int) -> Batches:

@@ -9,7 +9,7 @@ import click
 
 from chronicle.cli import output
 from chronicle.cli.options import json_option, project_options
-from chronicle.errors import DefinitionError, NotFoundError, did_you_mean
+from chronicle.errors import ChronicleError, DefinitionError, NotFoundError, did_you_mean
 
 if TYPE_CHECKING:
     from chronicle.project import Project
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     "--measure", "measured", is_flag=True, help="Run generated appends through the view: what one costs, in seconds."
 )
 def command(view: str, project: Project, as_json: bool, measured: bool) -> int:
-    """How VIEW is kept: algebra, class and bound, periods and panes, state layout, compiled plan.
+    """How VIEW is kept: algebra, class and bound, periods and panes, state layout, relations, compiled plan.
 
     --measure shows beside the bound what an append costs here, and what it costs at ten times the history and ten times
     the relations. It takes some seconds, and needs neither the state nor Spark.
@@ -34,7 +34,7 @@ def command(view: str, project: Project, as_json: bool, measured: bool) -> int:
     from views.explanation import explanation
 
     checked = _checked(view, project)
-    said = {**explanation(checked), "plan": _plan(checked, project)}
+    said = {**explanation(checked), "versions": _versions(checked, project), "plan": _plan(checked, project)}
     if measured:
         said["measured"] = _measured(project, checked)
     if as_json:
@@ -84,6 +84,26 @@ def _plan(view: CheckedView, project: Project) -> list[str]:
     return lines
 
 
+def _versions(view: CheckedView, project: Project) -> dict[str, Any] | None:
+    """How the map finds the versions that the view joins; `bytes` and `now` where there is a state that says it."""
+    from views.replica import readable_now
+    from views.state import State, read_meta
+    from views.state.held import HELD_BELOW
+
+    if not view.bound.relations:
+        return None
+    said: dict[str, Any] = {"sent_below": HELD_BELOW, "bytes": None, "now": None}
+    try:
+        directory = readable_now(project)
+        if directory is not None:
+            size = State.open(directory).version_bytes
+            now = "sent" if size < HELD_BELOW else "followed"
+            said |= {"bytes": size, "now": now if read_meta(directory).store == "delta" else "own index"}
+    except ChronicleError as error:
+        output.warning(f"what the versions take now is not known: {error.message}", error.hint)
+    return said
+
+
 def _measured(project: Project, view: CheckedView) -> dict[str, Any]:
     from dataclasses import asdict
 
@@ -108,6 +128,9 @@ def _lines(view: CheckedView, said: dict[str, Any]) -> Iterator[str]:
     yield from _section("state, a row for each key", _state_lines(said["state"]))
     derived = [f"{item['column']} {item['type']} = {item['value']}" for item in said["derived"]]
     yield from _section("computed at lookup", derived)
+    if said["versions"] is not None:
+        title = f"versions of {', '.join(said['relations'])}, before each epoch"
+        yield from _section(title, _version_lines(said["versions"]))
     yield from _section("plan", said["plan"])
     if "measured" in said:
         yield from _section("measured (generated appends, map and fold in this process)", _cost_lines(said["measured"]))
@@ -141,6 +164,29 @@ def _state_lines(state: dict[str, Any]) -> list[str]:
         remark = f"  ({value['remark']})" if value["remark"] else ""
         lines.append(f"value  {value['column']} {value['type']} = {value['aggregate']}: {fields}{remark}")
     return lines
+
+
+def _version_lines(versions: dict[str, Any]) -> list[str]:
+    below = _size(versions["sent_below"])
+    lines = [
+        "on one machine: looked up in the state's own index",
+        f"on a cluster: sent to the workers while those of all relations take less than {below};",
+        "              above, each machine follows the state into an index of its own",
+    ]
+    if versions["now"] is not None:
+        lines.append(f"now {_size(versions['bytes'])}: {_NOW[versions['now']]}")
+    return lines
+
+
+_NOW = {
+    "own index": "looked up in the index of this embedded state",
+    "sent": "sent, where the job runs on a cluster",
+    "followed": "followed, where the job runs on a cluster",
+}
+
+
+def _size(size: int) -> str:
+    return f"{size / 1_000_000:,.1f} MB" if size >= 1_000_000 else f"{size / 1_000:,.0f} kB"
 
 
 def _cost_lines(measured: dict[str, Any]) -> list[str]:

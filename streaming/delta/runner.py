@@ -9,8 +9,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 from streaming.delta.commits import Committer
 from streaming.delta.compacting import Compactor
+from streaming.delta.relations import Relations
 from streaming.delta.repair import rebuild
-from streaming.delta.tasks import WRITTEN, FollowingGroup, WriteMapped, WriteShares, files_of
+from streaming.delta.tasks import WRITTEN, ClusterGroup, WriteMapped, WriteShares, files_of
 from streaming.epochs import EpochRunner, JournalMapper
 from streaming.tasks import Group, Reader
 from views.kernel.failpoints import reach
@@ -29,18 +30,25 @@ class DeltaRunner(EpochRunner):
     committer: Committer
     follower: Follower
     compactor: Compactor = field(init=False)
+    relations: Relations = field(init=False)
     _frame: tuple[WriteMapped, DataFrame] | None = None
 
     def __post_init__(self) -> None:
         super(DeltaRunner, self).__post_init__()
         self.compactor = Compactor(self.spark, self.home, self.plan)
+        self.relations = Relations(self.spark, frozenset().union(*(view.relations for view in self.plan.views)))
 
     @property
     def group(self) -> Group:
         own = super(DeltaRunner, self).group  # slots=True makes the class anew: super() would not find it
         if self._is_local:
             return own
-        return FollowingGroup(own.state, own.state_id, own.plan_id, own.plan, own.map_size, self.home)
+        return ClusterGroup(own.state, own.state_id, own.shards, own.plan_id, own.plan, own.map_size, self.home)
+
+    def _mapping(self) -> Group:
+        """What the maps of the next epoch need."""
+        group = self.group
+        return self.relations.reaching(group, self.state) if isinstance(group, ClusterGroup) else group
 
     def _run(self, epoch: EpochPlan, session: SparkSession) -> None:
         if self.committer.epoch < epoch.epoch:
@@ -57,7 +65,7 @@ class DeltaRunner(EpochRunner):
             return []
         if isinstance(self.mapper, JournalMapper):
             return self._journal_frame(self.mapper, epoch).collect()
-        mapped = self.mapper.mapped(session, self.group, ranges, epoch)
+        mapped = self.mapper.mapped(session, self._mapping(), ranges, epoch)
         return mapped.mapInArrow(WriteShares(self.home, epoch.epoch), WRITTEN).collect()
 
     def rebuild(self, views: Mapping[str, int], read: Reader, stretches: Iterable[Stretch], most: int) -> None:
@@ -74,7 +82,7 @@ class DeltaRunner(EpochRunner):
         """On one machine the frame runs the epoch written down last: the journal is one slot, and planning costs more
         than a small epoch's work."""
         planned = self.state.directory if self._is_local else epoch
-        task = WriteMapped(self.group, self.home, planned, self.state.meta.slots, mapper.source.read)
+        task = WriteMapped(self._mapping(), self.home, planned, self.state.meta.slots, mapper.source.read)
         if self._frame is None or self._frame[0] != task:
             self._frame = (task, self.spark.range(0, 1, 1, 1).mapInArrow(task, WRITTEN))
         return self._frame[1]

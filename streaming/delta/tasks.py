@@ -27,7 +27,7 @@ from views.kernel.wire import decode, encode
 from views.plan import GroupPlan
 from views.replica import Follower
 from views.replica.table import PARTIAL, File, Share, write_file
-from views.state import LEDGER_SHARD, EpochLog, EpochPlan, Slot, State, read_meta
+from views.state import LEDGER_SHARD, EpochLog, EpochPlan, HeldVersions, Slot, read_meta
 from views.state.storage import Storage
 
 WRITTEN = "path string, size bigint, ledger binary"
@@ -37,27 +37,53 @@ _WRITTEN = pa.schema([("path", pa.string()), ("size", pa.int64()), ("ledger", pa
 
 
 @dataclass(frozen=True, slots=True)
-class FollowingGroup(Group):
-    """On a cluster no disk is shared but the table's, or none: a worker's machine follows the relations of the Delta
-    state `home` into an index of its own, brought up to the last epoch before the map."""
+class ClusterGroup(Group):
+    """On a cluster no disk is shared but that of the Delta state `home`, or none: a worker has nothing to open. `held`
+    is a Spark broadcast of the HeldVersions that views join."""
 
     home: Storage
+    held: Any = None
 
-    def opened(self) -> tuple[GroupPlan, State, MapKernel]:
-        key = (os.getpid(), str(self.home), self.state_id, self.plan_id)
+    def kernel(self) -> MapKernel:
+        kernel = _kernel_of(self)
+        if self.held is not None:
+            kernel.stored = self.held.value
+        return kernel
+
+
+@dataclass(frozen=True, slots=True)
+class FollowingGroup(ClusterGroup):
+    """A worker's machine follows the relations into an index of its own, brought up to the last epoch before the
+    map."""
+
+    def kernel(self) -> MapKernel:
+        kernel = _kernel_of(self)
+        key = _key_of(self)
         if key not in _following:
             _following.clear()
             plan: GroupPlan = pickle.loads(self.plan.value)
-            follower = Follower(self.home, _worker_index(self.home, self.plan_id), plan, False, self.map_size)
-            _following[key] = (plan, follower, MapKernel(plan, follower.state))
-            spare_the_collector()
-        plan, follower, kernel = _following[key]
-        if plan.relations:
-            follower.catch_up()
-        return plan, follower.state, kernel
+            _following[key] = Follower(self.home, _worker_index(self.home, self.plan_id), plan, False, self.map_size)
+        _following[key].catch_up()
+        kernel.stored = _following[key].state
+        return kernel
 
 
-_following: dict[tuple[int, str, str, str], tuple[GroupPlan, Follower, MapKernel]] = {}
+_Key = tuple[int, str, str, str]
+_kernels: dict[_Key, MapKernel] = {}
+_following: dict[_Key, Follower] = {}
+
+
+def _key_of(group: ClusterGroup) -> _Key:
+    return os.getpid(), str(group.home), group.state_id, group.plan_id
+
+
+def _kernel_of(group: ClusterGroup) -> MapKernel:
+    key = _key_of(group)
+    if key not in _kernels:
+        _kernels.clear()
+        _kernels[key] = MapKernel(pickle.loads(group.plan.value), HeldVersions())
+        spare_the_collector()
+    return _kernels[key]
 
 
 def _worker_index(home: Storage, plan_id: str) -> Path:
@@ -77,14 +103,14 @@ class WriteMapped:
 
     def __call__(self, batches: Batches) -> Batches:
         with carried():
-            _, state, kernel = self.group.opened()
+            kernel = self.group.kernel()
             epoch = EpochLog(self.planned).latest() if isinstance(self.planned, Path) else self.planned
             assert epoch is not None  # it is written down before it is run
             ranges = ranges_of(epoch, self.slots)
             for batch in batches:
                 parts = [ranges[number] for number in batch.column(0).to_pylist() if number < len(ranges)]
                 results = [kernel.map(part, self.read(part)) for part in parts]
-                yield from written(self.home, epoch.epoch, shares_of(results, state.shards), results)
+                yield from written(self.home, epoch.epoch, shares_of(results, self.group.shards), results)
 
 
 def shares_of(results: Sequence[SlotResult], shards: int) -> list[Share]:

@@ -96,6 +96,12 @@ def bodies(seed: int) -> Iterator[tuple[int, bytes]]:
         yield now, _body(chance, now)
 
 
+def many_customers(count: int, width: int = 2) -> bytes:
+    """An append with so many customers more, whom no call names, and whose state is so long a word."""
+    customer = {"state": "N" * width, "zone": "UTC", "_from": "2030-01-01T00:00:00Z"}
+    return json.dumps({"customers": [{"number": f"many{number}", **customer} for number in range(count)]}).encode()
+
+
 def _body(chance: random.Random, now: int) -> bytes:
     at = _written(now - chance.choice([0, 0, 0, 0, HOUR, 60 * HOUR, 900 * HOUR, -30 * HOUR]))
     call = {
@@ -129,9 +135,10 @@ def _written(instant: int) -> str:
 
 
 def append(journal: Journal, source: Iterator[tuple[int, bytes]], count: int) -> None:
+    """Timestamps of a journal never go back: what comes after another source is taken when its last append was."""
     for _ in range(count):
         taken, body = next(source)
-        journal.append([body], timestamp=taken)
+        journal.append([body], timestamp=max(taken, journal.last_timestamp or taken))
 
 
 def journalled(project: Project, records: Sequence[Record]) -> list[Record]:

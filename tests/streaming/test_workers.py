@@ -30,7 +30,8 @@ def group(tmp_path: Path) -> Iterator[Group]:
     project = project_in(tmp_path)
     keep_current(tmp_path / "chronicle.yaml", 10, once=True)
     state = State.open(project.state_dir)
-    yield Group(project.state_dir, state.meta.id, "first", Shipped(pickle.dumps(plan_of(project))), state.map_size)
+    shipped = Shipped(pickle.dumps(plan_of(project)))
+    yield Group(project.state_dir, state.meta.id, state.shards, "first", shipped, state.map_size)
     gc.unfreeze()
     state.close()
 

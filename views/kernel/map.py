@@ -29,7 +29,7 @@ from views.kernel.view_map import Epoch, map_program
 from views.plan import GroupPlan, RelationPlan, rule_column
 from views.plan.algebra_sql import chronicle_table
 from views.plan.steps import CHRONON, POS, SN
-from views.state import Quarantined, Slot, State, encode_keys
+from views.state import Quarantined, Slot, VersionStore, encode_keys
 from views.state.cuts import CHANGES
 
 _INSTANTS = pa.timestamp("us", "UTC")
@@ -56,11 +56,12 @@ class SlotRange:
 
 
 class MapKernel:
-    """Compiled once per process; `map` may be called for any range, epoch after epoch."""
+    """Compiled once per process; `map` may be called for any range, epoch after epoch. `stored` are the versions of
+    relations that views join, and may be others for each epoch."""
 
-    def __init__(self, plan: GroupPlan, state: State) -> None:
+    def __init__(self, plan: GroupPlan, stored: VersionStore) -> None:
         self._plan = plan
-        self._state = state
+        self.stored = stored
         self._decoder = Decoder(plan.group)
         self._own_decoders = {
             topic: RelationDecoder(plan.group, own.relation, debezium=own.debezium)
@@ -135,7 +136,7 @@ class MapKernel:
         chronons = decoded.chronons[appended]
         epoch = Epoch(
             self._engine,
-            RelationIndex(self._state, self._plan.relations, admission.changes, sns, part.known),
+            RelationIndex(self.stored, self._plan.relations, admission.changes, sns, part.known),
             tables,
             sns,
             admission.clocks,

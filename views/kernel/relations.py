@@ -20,7 +20,7 @@ from chronicle.types import DataType
 from views.kernel.decoded import AT, GONE, PLACE, SINCE, Int64s
 from views.plan import RelationPlan
 from views.plan.steps import RANK, VALID_FROM, VALID_TO
-from views.state import State, encode_keys
+from views.state import VersionStore, encode_keys
 from views.state.versions import DELETED, FROM, INDEX, SN, version_schema
 
 FOREVER = np.iinfo(np.int64).max
@@ -40,9 +40,9 @@ class Versions:
 @dataclass(slots=True)
 class RelationIndex:
     """Reads relations for one slot's range. `own` are the admitted changes of the range (decoded, with SINCE). `known`
-    are the high waters by slot: what a first attempt of this epoch has left in the state beyond them is not seen."""
+    are the high waters by slot: what a first attempt of this epoch has left in the store beyond them is not seen."""
 
-    state: State
+    stored: VersionStore
     relations: Mapping[str, RelationPlan]
     own: Mapping[str, pa.Table]
     sns: Int64s
@@ -52,14 +52,14 @@ class RelationIndex:
     def versions_of(self, relation: str, key_types: Sequence[DataType], keys: pa.Table) -> Versions:
         """All versions of these keys (columns in the order of the relation's key)."""
         encoded = encode_keys(key_types, keys.columns, keys.num_rows)
-        stored = self.state.versions(relation, encoded)
+        stored = self.stored.versions(relation, encoded)
         found = encoded.take(stored.column(INDEX).combine_chunks())
         return self._together(relation, stored, found, wanted=encoded)
 
     def all_versions(self, relation: str) -> Versions:
         layout = self.relations[relation].layout
         stored = pa.concat_tables(
-            [version_schema(layout).empty_table(), *self.state.scan_versions(relation)]
+            [version_schema(layout).empty_table(), *self.stored.scan_versions(relation)]
         ).combine_chunks()
         keys = encode_keys(layout.key_types, [stored.column(name) for name in layout.key], stored.num_rows)
         return self._together(relation, stored, keys, wanted=None)
@@ -89,7 +89,7 @@ class RelationIndex:
             return stored
         own = stored.filter(pa.array(~there))
         keys = own.column(_KEY).combine_chunks()
-        older = self.state.superseded(relation, keys.to_pylist(), own.column(FROM).to_pylist())
+        older = self.stored.superseded(relation, keys.to_pylist(), own.column(FROM).to_pylist())
         older = older.append_column(_KEY, keys.take(older.column(INDEX).combine_chunks()))
         return pa.concat_tables([stored.filter(pa.array(there)), older])
 

@@ -10,6 +10,6 @@ indexes.py     where this machine's indexes are, and keeping one current in the 
 
 from views.replica.compaction import compact
 from views.replica.follower import Follower
-from views.replica.indexes import is_delta, private_index, readable
+from views.replica.indexes import is_delta, private_index, readable, readable_now
 
-__all__ = ["Follower", "compact", "is_delta", "private_index", "readable"]
+__all__ = ["Follower", "compact", "is_delta", "private_index", "readable", "readable_now"]

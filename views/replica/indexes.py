@@ -139,6 +139,20 @@ def readable(project: Project, home: Storage) -> Path:
         return _following[key].keeper.follower.index
 
 
+def readable_now(project: Project) -> Path | None:
+    """Where the state can be read as it is, of a Delta state this machine's index as far as it has come; None where
+    there is none. Nothing is made, and nothing followed."""
+    home = project.home
+    try:
+        meta = read_meta(home)
+    except NoStateError:
+        return None
+    if isinstance(home, Directory) and meta.store != "delta":
+        return home.path
+    index = home.indexes / digest_of(known_meta(meta, plan_of(project)))
+    return index if (index / "meta.json").exists() else None
+
+
 @contextmanager
 def followed(project: Project, local: Path | None = None) -> Iterator[Keeper]:
     """Follows the project's Delta state, into this machine's own index or into one that is `local`, which then no other

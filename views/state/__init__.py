@@ -8,6 +8,7 @@ on every shard (see `views.state.shard`). Keys come from `encode_keys`, shards f
 from views.state.arrow_keys import encode_keys, shards_of
 from views.state.cuts import Cut, CutLog, Stretch, changes_in, stretches
 from views.state.epochs import EpochLog, EpochPlan, SlotPlan
+from views.state.held import HeldVersions
 from views.state.keys import NO_PERIOD, decode_key, key_encoder, shard_of
 from views.state.layout import (
     PERIOD_END,
@@ -23,6 +24,7 @@ from views.state.shard import Shard, ShardTransaction
 from views.state.snapshot import LEDGER_SHARD, PeriodEntry, Quarantined, Registry, Snapshot
 from views.state.standing import FATES, Outcome, SlotStanding, Standing, Tally
 from views.state.store import State
+from views.state.versions import VersionStore
 
 __all__ = [
     "FATES",
@@ -33,6 +35,7 @@ __all__ = [
     "CutLog",
     "EpochLog",
     "EpochPlan",
+    "HeldVersions",
     "Meta",
     "NoStateError",
     "Outcome",
@@ -52,6 +55,7 @@ __all__ = [
     "StateInUseError",
     "Stretch",
     "Tally",
+    "VersionStore",
     "ViewLayout",
     "changes_in",
     "decode_key",

@@ -34,6 +34,7 @@ from views.state.keys import NO_PERIOD, row_prefix, split_row_key, view_prefix
 from views.state.layout import PERIOD_END, Periods, ViewLayout
 from views.state.partials import sorted_partials
 from views.state.snapshot import (
+    CHANGED,
     HEADER,
     PERIOD,
     POSITION,
@@ -306,6 +307,7 @@ class Shard:
                     counted = add_outcome(tally, Outcome({}), shard.added)
                     transaction.put(TALLY, encode_tally(counted), db=databases.control)
                     transaction.put(STANDING, encode_standing(standing), db=databases.control)
+                    transaction.put(CHANGED, _epoch(standing.epoch), db=databases.control)
                 return True
             except lmdb.MapFullError:
                 self.environment.grow()
@@ -334,7 +336,13 @@ class Shard:
             transaction.put(TALLY, encode_tally(tally), db=control)
             transaction.put(STANDING, encode_standing(Standing(epoch, now, outcome.slots)), db=control)
             transaction.put(SUPERSEDED, encode_superseded(shard.superseded), db=control)
+            if shard.superseded:
+                transaction.put(CHANGED, _epoch(epoch), db=control)
         return True
+
+
+def _epoch(number: int) -> bytes:
+    return number.to_bytes(8, "big")
 
 
 def _runs(*columns: npt.NDArray[Any]) -> Iterator[tuple[tuple[int, ...], int]]:

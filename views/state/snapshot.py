@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from types import TracebackType
 from typing import Self
 
@@ -18,7 +19,14 @@ from views.state.environment import Environment
 from views.state.keys import NO_PERIOD, is_shortened, row_prefix, shorten, split_row_key, view_prefix
 from views.state.layout import RelationLayout, ViewLayout
 from views.state.standing import FATES, NOTHING, Standing, Tally, decode_standing, decode_tally
-from views.state.versions import decode_superseded, seek_versions, unpack_versions, version_key, version_prefix
+from views.state.versions import (
+    decode_superseded,
+    seek_versions,
+    unpack_batches,
+    unpack_versions,
+    version_key,
+    version_prefix,
+)
 
 LEDGER_SHARD = 0
 """Where the quarantine lives, so that counts and refused appends are read in one transaction."""
@@ -26,6 +34,7 @@ LEDGER_SHARD = 0
 STANDING = b"standing"
 TALLY = b"tally"
 SUPERSEDED = b"superseded"
+CHANGED = b"changed"
 POSITION = b"position"
 PERIOD = struct.Struct("<qqq")
 QUARANTINE = struct.Struct(">QBH")
@@ -187,7 +196,7 @@ class Snapshot:
     ) -> pa.Table:
         """What stood at these keys and instants before the shard's last epoch put its own versions there."""
         identity, layout = self._registry.relations[relation]
-        held = decode_superseded(self._txn.get(SUPERSEDED, db=self._db.control) or b"")
+        held = self.replaced_versions()
         found = [
             (place, since, value)
             for place, key, since in zip(places, keys, valid_from, strict=True)
@@ -199,26 +208,27 @@ class Snapshot:
         """All versions of all rows, for views that join a relation otherwise than on its key; `@index` numbers the
         keys of a batch, and a key's versions never cross batches."""
         identity, layout = self._registry.relations[relation]
-        prefix = view_prefix(identity)
+        return unpack_batches(layout, self.stored_versions(identity), batch)
+
+    def stored_versions(self, relation: int) -> Iterator[tuple[bytes, bytes]]:
+        """Key and value of every version under a relation's id, as they are stored, in the order of the keys."""
+        prefix = view_prefix(relation)
         cursor = self._txn.cursor(self._db.versions)
-        index: list[int] = []
-        valid_from: list[int] = []
-        values: list[bytes] = []
-        before, number = b"", -1
-        found = cursor.set_range(prefix)
-        while found and cursor.key().startswith(prefix):
-            key, value = cursor.item()
-            if key[:-8] != before:
-                if len(values) >= batch:
-                    yield unpack_versions(layout, index, valid_from, values)
-                    index, valid_from, values, number = [], [], [], -1
-                before, number = key[:-8], number + 1
-            index.append(number)
-            valid_from.append(int.from_bytes(key[-8:], "big") - (1 << 63))
-            values.append(value)
-            found = cursor.next()
-        if values:
-            yield unpack_versions(layout, index, valid_from, values)
+        if cursor.set_range(prefix):
+            yield from takewhile(lambda stored: stored[0].startswith(prefix), cursor)
+
+    def replaced_versions(self) -> dict[bytes, bytes]:
+        """Key and value of the versions in whose place the last epoch put its own."""
+        return decode_superseded(self._txn.get(SUPERSEDED, db=self._db.control) or b"")
+
+    def changed_at(self) -> int:
+        """The last epoch that brought a version; 0 where none has."""
+        return int.from_bytes(self._txn.get(CHANGED, db=self._db.control) or b"", "big")
+
+    def version_bytes(self) -> int:
+        """What all versions take in the file; not counted one by one."""
+        stat = self._txn.stat(self._db.versions)
+        return int(stat["psize"] * (stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]))
 
     def quarantine(self, fate: str | None = None, limit: int | None = None) -> Iterator[Quarantined]:
         """Refused appends, the latest first (shard LEDGER_SHARD has them all)."""

@@ -18,6 +18,7 @@ from views.state.arrow_keys import shards_of
 from views.state.cuts import CutLog
 from views.state.environment import MAP_SIZE, close_environment, environment
 from views.state.epochs import EpochLog
+from views.state.held import HeldVersions
 from views.state.layout import RelationLayout, ViewLayout
 from views.state.meta import (
     Meta,
@@ -32,7 +33,7 @@ from views.state.meta import (
     write_meta,
 )
 from views.state.shard import Shard
-from views.state.snapshot import Registry
+from views.state.snapshot import Registry, Snapshot
 from views.state.standing import Standing
 from views.state.storage import Storage
 from views.state.versions import version_schema
@@ -176,8 +177,7 @@ class State:
         return [self.shard(index).standing() for index in range(self.shards)]
 
     def versions(self, relation: str, keys: Sequence[bytes] | pa.BinaryArray) -> pa.Table:
-        """Every version of many relation keys (`encode_keys` over the relation's key columns), from all shards: one
-        seek a key. `@index` is the key's place in `keys`; see `versions.version_schema` for the columns."""
+        """As a VersionStore gives them, from all shards: one seek a key."""
         listed = keys.to_pylist() if isinstance(keys, pa.Array) else list(keys)
         tables = [version_schema(self.registry.relations[relation][1]).empty_table()]
         by_shard: dict[int, list[int]] = {}
@@ -189,8 +189,7 @@ class State:
         return pa.concat_tables(tables)
 
     def superseded(self, relation: str, keys: Sequence[bytes], valid_from: Sequence[int]) -> pa.Table:
-        """What stood at these keys and instants before the last epoch, where it put a version of its own there; as
-        `versions` gives them."""
+        """As a VersionStore gives them."""
         tables = [version_schema(self.registry.relations[relation][1]).empty_table()]
         of_key = shards_of(list(keys), self.shards).tolist()
         for index in sorted(set(of_key)):
@@ -201,10 +200,36 @@ class State:
         return pa.concat_tables(tables)
 
     def scan_versions(self, relation: str) -> Iterator[pa.Table]:
-        """All versions of a relation, batch by batch: O(|R|), for views that join it otherwise than on its key."""
+        """All versions of a relation, shard by shard and batch by batch."""
         for index in range(self.shards):
             with self.shard(index).read() as snapshot:
                 yield from snapshot.scan_versions(relation)
+
+    def versions_changed_at(self) -> tuple[int, ...]:
+        """The last epoch that brought a version to each shard: as long as it is the same, so are all versions."""
+        return tuple(snapshot.changed_at() for snapshot in self._snapshots())
+
+    @property
+    def version_bytes(self) -> int:
+        """What the versions of all relations take in the shards' files; nothing is scanned for it."""
+        return sum(snapshot.version_bytes() for snapshot in self._snapshots())
+
+    def held_versions(self, relations: Iterable[str]) -> HeldVersions:
+        """A copy of the versions of these relations, for who has no shards to read: O(|R|)."""
+        ids = {name: identity for name, (identity, _) in self.registry.relations.items() if name in relations}
+        stored: dict[bytes, bytes] = {}
+        replaced: dict[bytes, bytes] = {}
+        for snapshot in self._snapshots():
+            for identity in ids.values():
+                stored.update(snapshot.stored_versions(identity))
+            replaced |= snapshot.replaced_versions()
+        layouts = {name: self.registry.relations[name] for name in ids}
+        return HeldVersions.of(layouts, stored, replaced)
+
+    def _snapshots(self) -> Iterator[Snapshot]:
+        for index in range(self.shards):
+            with self.shard(index).read() as snapshot:
+                yield snapshot
 
 
 def _shard_path(directory: Path, index: int) -> Path:

@@ -7,8 +7,8 @@ that they are written in the transaction of the epoch that brought them.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -33,12 +33,40 @@ the sequence number that brought it, and whether it is a delete (its other colum
 Int64s = npt.NDArray[np.int64]
 
 
+class VersionStore(Protocol):
+    """Where a map finds the versions that were there before its epoch; tables have the columns of `version_schema`."""
+
+    def versions(self, relation: str, keys: Sequence[bytes] | pa.BinaryArray) -> pa.Table:
+        """Every version of many relation keys (`encode_keys` over the relation's key columns), O(log |R|) a key.
+        `@index` is the key's place in `keys`."""
+        ...
+
+    def superseded(self, relation: str, keys: Sequence[bytes], valid_from: Sequence[int]) -> pa.Table:
+        """What stood at these keys and instants before the last epoch, where it put a version of its own there; as
+        `versions` gives them."""
+        ...
+
+    def scan_versions(self, relation: str) -> Iterator[pa.Table]:
+        """All versions of a relation, batch by batch: O(|R|), for views that join it otherwise than on its key."""
+        ...
+
+
 def version_prefix(relation: int, key: bytes) -> bytes:
     return relation.to_bytes(2, "big") + shorten(key)
 
 
 def version_key(relation: int, key: bytes, valid_from: int) -> bytes:
     return version_prefix(relation, key) + _FROM.pack(valid_from + _SIGN64)
+
+
+def is_version_of(prefix: bytes, stored: bytes) -> bool:
+    """Whether a stored key is of the relation's key that `prefix` is of."""
+    return len(stored) == len(prefix) + _FROM.size and stored.startswith(prefix)
+
+
+def valid_from_in(stored: bytes) -> int:
+    valid_from: int = _FROM.unpack_from(stored, len(stored) - _FROM.size)[0]
+    return valid_from - _SIGN64
 
 
 def encode_superseded(versions: Mapping[bytes, bytes | None]) -> bytes:
@@ -159,13 +187,32 @@ def unpack_versions(
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
+def unpack_batches(layout: RelationLayout, stored: Iterable[tuple[bytes, bytes]], batch: int) -> Iterator[pa.Table]:
+    """Stored versions (key, value), in the order of their keys, as tables of some `batch` rows; `@index` numbers the
+    keys of a batch, and a key's versions never cross batches."""
+    index: list[int] = []
+    valid_from: list[int] = []
+    values: list[bytes] = []
+    before, number = b"", -1
+    for key, value in stored:
+        if key[: -_FROM.size] != before:
+            if len(values) >= batch:
+                yield unpack_versions(layout, index, valid_from, values)
+                index, valid_from, values, number = [], [], [], -1
+            before, number = key[: -_FROM.size], number + 1
+        index.append(number)
+        valid_from.append(valid_from_in(key))
+        values.append(value)
+    if values:
+        yield unpack_versions(layout, index, valid_from, values)
+
+
 def seek_versions(cursor: Cursor, prefix: bytes) -> Iterator[tuple[int, bytes]]:
     """(valid from, value) of every version of one key, oldest first."""
-    width = len(prefix) + 8
     found = cursor.set_range(prefix)
     while found:
         key = cursor.key()
-        if len(key) != width or not key.startswith(prefix):
+        if not is_version_of(prefix, key):
             return
-        yield _FROM.unpack_from(key, width - 8)[0] - _SIGN64, cursor.value()
+        yield valid_from_in(key), cursor.value()
         found = cursor.next()

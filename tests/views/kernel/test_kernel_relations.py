@@ -52,14 +52,14 @@ def _expected(relation: Relation, keys: list[str]) -> list[tuple[Any, ...]]:
 
 
 @settings(max_examples=40)
-@given(seed=st.integers(0, 1 << 32), count=st.sampled_from([0, 1, 5, 30]), shards=st.integers(1, 3))
-def test_versions_of_keys_are_the_references_wherever_they_lie(seed: int, count: int, shards: int) -> None:
+@given(seed=st.integers(0, 1 << 32), count=st.sampled_from([0, 1, 5, 30]), shards=st.integers(1, 3), held=st.booleans())
+def test_versions_of_keys_are_the_references_wherever_they_lie(seed: int, count: int, shards: int, held: bool) -> None:
     draw = random.Random(seed)
     changes = version_rows(draw, count)
     keys = draw.sample(["c1", "c2", "c3", "unknown"], draw.randint(1, 4))
     relation = _relation(changes)
     with TemporaryDirectory() as directory:
-        index = index_of(Path(directory), changes, draw.randint(0, count), shards)
+        index = index_of(Path(directory), changes, draw.randint(0, count), shards, held=held)
         found = index.versions_of("customers", [STRING], pa.table({"number": keys}))
         assert _all(found) == _expected(relation, keys)
         assert _all(index.all_versions("customers")) == _expected(relation, ["c1", "c2", "c3"])

@@ -69,4 +69,5 @@ def test_parts_side_by_side_judge_every_append_as_the_whole_does(scenario: Scena
             results = list(side_by_side.map(mapped, range(len(parts))))
         assert _ledger(results) == _ledger([expected])
         for kernel in kernels:
-            kernel._state.close()
+            assert isinstance(kernel.stored, State)
+            kernel.stored.close()

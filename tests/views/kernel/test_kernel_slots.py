@@ -29,8 +29,11 @@ NOON = 1_772_366_400_000_000
 """2026-03-01T12:00:00Z"""
 
 
-def run_spread(project: Project, spread: Spread, slots: int, shards: int, torn: Collection[int] = ()) -> Views:
-    """Runs every epoch; before it is run as a whole, a first attempt of it reaches the shards `torn` only."""
+def run_spread(
+    project: Project, spread: Spread, slots: int, shards: int, torn: Collection[int] = (), *, held: bool = False
+) -> Views:
+    """Runs every epoch; before it is run as a whole, a first attempt of it reaches the shards `torn` only. With `held`,
+    each map has the versions in memory that are there when it begins."""
     plan = plan_group(project.definition, project.check().admitted.values())
     state = State.prepare(
         project.state_dir,
@@ -55,18 +58,23 @@ def run_spread(project: Project, spread: Spread, slots: int, shards: int, torn: 
         def read(part: SlotRange, own: dict[int, list[Record]] = own) -> pa.Table:
             return messages_of(own[part.slot])
 
-        first = [MapKernel(plan, state).map(part, read(part)) for part in ranges_of(planned)]
+        def kernel() -> MapKernel:
+            return MapKernel(plan, state.held_versions(plan.relations) if held else state)
+
+        first = [kernel().map(part, read(part)) for part in ranges_of(planned)]
         for shard in torn:
             mine = [result.of_shards(shards)[shard] for result in first]
             fold(plan, state, shard, planned, outcome_of(planned, first), mine)
-        run_epoch(plan, state, MapKernel(plan, state), planned, read)
+        run_epoch(plan, state, kernel(), planned, read)
     state.close()
     return connect(project)
 
 
-def assert_reference(project: Project, spread: Spread, slots: int, shards: int, torn: Collection[int] = ()) -> None:
+def assert_reference(
+    project: Project, spread: Spread, slots: int, shards: int, torn: Collection[int] = (), *, held: bool = False
+) -> None:
     expected = evaluate(project.definition, project.check().admitted, spread.records, spread.cuts)
-    views = run_spread(project, spread, slots, shards, torn)
+    views = run_spread(project, spread, slots, shards, torn, held=held)
     try:
         assert_same(views, expected)
     finally:
@@ -74,13 +82,15 @@ def assert_reference(project: Project, spread: Spread, slots: int, shards: int, 
 
 
 @settings(max_examples=20)
-@given(data=st.data(), slots=st.integers(2, 4), shards=st.sampled_from([1, 3]))
-def test_kernels_are_the_reference_for_appends_spread_over_slots(data: st.DataObject, slots: int, shards: int) -> None:
+@given(data=st.data(), slots=st.integers(2, 4), shards=st.sampled_from([1, 3]), held=st.booleans())
+def test_kernels_are_the_reference_for_appends_spread_over_slots(
+    data: st.DataObject, slots: int, shards: int, held: bool
+) -> None:
     scenario = data.draw(scenarios())
     spread = data.draw(spreads(scenario.records, slots=slots))
     torn = data.draw(st.sets(st.integers(0, shards - 1), max_size=shards - 1))
     with tempfile.TemporaryDirectory() as directory:
-        assert_reference(project_of(scenario.text, Path(directory)), spread, slots, shards, torn)
+        assert_reference(project_of(scenario.text, Path(directory)), spread, slots, shards, torn, held=held)
 
 
 DEFINITION = {
@@ -129,11 +139,12 @@ CASES = {
 }
 
 
+@pytest.mark.parametrize("held", [False, True])
 @pytest.mark.parametrize("shards", [1, 2])
 @pytest.mark.parametrize("case", CASES)
 def test_what_a_slot_joins_is_the_reference_however_often_its_epoch_is_begun(
-    tmp_path: Path, case: str, shards: int
+    tmp_path: Path, case: str, shards: int, held: bool
 ) -> None:
     for number, torn in enumerate([[], *([shard] for shard in range(shards))]):
         project = project_of(yaml.safe_dump(DEFINITION), tmp_path / str(number))
-        assert_reference(project, CASES[case], 2, shards, torn)
+        assert_reference(project, CASES[case], 2, shards, torn, held=held)

@@ -73,8 +73,11 @@ def changes_table(changes: Sequence[Change]) -> pa.Table:
     )
 
 
-def index_of(directory: Path, changes: Sequence[Change], stored: int, shards: int) -> RelationIndex:
-    """The first `stored` changes lie in the state, the others are the range's own."""
+def index_of(
+    directory: Path, changes: Sequence[Change], stored: int, shards: int, *, held: bool = False
+) -> RelationIndex:
+    """The first `stored` changes lie in the state, or in a copy that is `held` in memory; the others are the range's
+    own."""
     state = State.prepare(directory, "drawn", [], [LAYOUT], shards=shards, tzdata="2025b", topics={"journal": 1})
     encode = key_encoder([STRING])
     kept = changes_table(changes[:stored]).drop_columns([PLACE])
@@ -96,7 +99,7 @@ def index_of(directory: Path, changes: Sequence[Change], stored: int, shards: in
         state.shard(shard).write(1, Outcome({0: SlotStanding(stored, None)}, {0: {"applied": 1}}), work)
     own = {"customers": changes_table(changes[stored:])} if len(changes) > stored else {}
     sns = np.arange(stored, max(len(changes), stored + 1), dtype=np.int64)
-    return RelationIndex(state, {"customers": PLAN}, own, sns)
+    return RelationIndex(state.held_versions(["customers"]) if held else state, {"customers": PLAN}, own, sns)
 
 
 def versions_of_all(changes: Sequence[Change]) -> Versions:

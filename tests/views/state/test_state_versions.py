@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from state_cases import encode, outcome, prepare
 
-from views.state import ShardTransaction, State, shard_of
+from views.state import ShardTransaction, Standing, State, Tally, shard_of
 
 Version = tuple[str, int, int, bool, str | None]
 
@@ -67,3 +67,46 @@ def test_no_versions_is_an_empty_table_of_the_relation(tmp_path: Path) -> None:
     assert prepare(tmp_path).versions("customers", []).schema.names == [
         "@index", "@from", "@sn", "@deleted", "number", "plan",
     ]  # fmt: skip
+
+
+def test_a_copy_in_memory_answers_like_the_shards(tmp_path: Path) -> None:
+    state = prepare(tmp_path, shards=3)
+    long = "n" * 2_000
+    _put(state, 1, [("a", -5, 1, False, "gold"), ("b", 0, 2, False, None), ("a", 7, 3, True, None)])
+    _put(state, 2, [("a", 7, 4, False, "tin"), (long, 3, 5, False, None), (long + "x", 3, 6, False, "tin")])
+    held, keys = state.held_versions(["customers"]), [encode([name]) for name in ("b", "none", long, "a")]
+    assert _same(held.versions("customers", keys), state.versions("customers", keys))
+    assert _same(pa.concat_tables(held.scan_versions("customers")), pa.concat_tables(state.scan_versions("customers")))
+    replaced = [keys[3], keys[3], keys[0]], [7, -5, 0]
+    assert _same(held.superseded("customers", *replaced), state.superseded("customers", *replaced))
+    assert held.superseded("customers", *replaced).column("@deleted").to_pylist() == [True]
+
+
+def _same(one: pa.Table, other: pa.Table) -> bool:
+    order = [("number", "ascending"), ("@from", "ascending")]
+    (mine, its) = (table.drop_columns(["@index"]).sort_by(order) for table in (one, other))
+    return bool(mine.equals(its))
+
+
+def test_versions_are_the_same_as_long_as_no_epoch_has_changed_one(tmp_path: Path) -> None:
+    state = prepare(tmp_path)
+    assert state.versions_changed_at() == (0,)
+    _put(state, 1, [("a", 5, 9, False, "gold")])
+    _put(state, 2, [])
+    assert state.versions_changed_at() == (1,)
+    _put(state, 3, [("a", 5, 12, False, "tin")])
+    assert state.versions_changed_at() == (3,)
+
+
+def test_a_shard_that_was_filled_anew_may_have_other_versions(tmp_path: Path) -> None:
+    state = prepare(tmp_path)
+    _put(state, 1, [("a", 5, 9, False, "gold")])
+    assert state.shard(0).replace(Standing(4, 0, {}), Tally(), lambda shard: None)
+    assert state.versions_changed_at() == (4,)
+
+
+def test_what_versions_take_is_known_without_reading_them(tmp_path: Path) -> None:
+    state = prepare(tmp_path)
+    assert state.version_bytes == 0
+    _put(state, 1, [(f"c{number}", 5, number, False, "gold" * 10) for number in range(1_000)])
+    assert 50_000 < state.version_bytes < 500_000
