@@ -126,3 +126,13 @@ def test_a_view_is_refused_for_the_reasons_beside_it(further: Verdict, name: str
 def test_a_function_is_refused_by_the_name_that_was_written(judge: Callable[[str], ViewVerdict], call: str) -> None:
     (fault,) = judge(f"SELECT caller, count(*) AS n FROM calls WHERE {call} IS NULL GROUP BY caller").refusals
     assert f"'{call}'" in fault.what
+
+
+def test_the_fix_of_an_unknown_chronicle_keeps_the_form_and_the_key(judge: Callable[[str], ViewVerdict]) -> None:
+    (fault,) = judge("from: cals\ngroup_by: [caller]\nselect: {n: count(*)}").refusals
+    assert fault.fix == "v:\n  from: calls\n  group_by: [caller]\n  select: {n: count(*)}"
+
+
+def test_the_fix_of_an_unknown_chronicle_keeps_the_name_that_qualifies(judge: Callable[[str], ViewVerdict]) -> None:
+    (fault,) = judge("SELECT cals.caller, count(*) AS n FROM cals GROUP BY cals.caller").refusals
+    assert "FROM calls AS cals" in fault.fix
