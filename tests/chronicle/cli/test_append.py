@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
+import lzma
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -224,3 +228,16 @@ def test_a_pipe_is_appended_as_it_trickles_in(project: Project) -> None:
     process.stdin.write(GOOD)
     out, _ = process.communicate()
     assert (process.returncode, out) == (0, "journal:3\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "pack"), [("calls.jsonl", gzip.compress), ("calls.csv", bz2.compress), ("c", lzma.compress)]
+)
+def test_compressed_lines_are_told_and_never_journalled(
+    project: Project, name: str, pack: Callable[[bytes], bytes]
+) -> None:
+    Path(name).write_bytes(pack(GOOD.encode()))
+    code, out, err = project.run("append", "calls", name)
+    assert (code, out) == (1, "")
+    assert "is compressed" in err
+    assert project.journal() == []
