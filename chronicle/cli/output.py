@@ -17,6 +17,13 @@ from chronicle.errors import Fault
 _INDENT = " " * 8
 
 
+def printable(text: str) -> str:
+    """Text from a chronicle for a terminal: control characters, which could steer it, are written out."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def result(text: str) -> None:
     """A line (or several) of the answer."""
     click.echo(text, color=_colour())
