@@ -19,6 +19,9 @@ from chronicle.types import Column, Schema
 
 _CHUNK_BYTES = 2 << 20
 _CSV_ROWS = 16_384
+_LONGEST_CELL = 16 << 20
+"""Characters; a quote that nobody closes must not make a cell of the whole file."""
+
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -113,6 +116,7 @@ def _rows(text: Iterable[str]) -> Iterator[_Row]:
             read.append(line)
             yield line
 
+    csv.field_size_limit(_LONGEST_CELL)
     rows = csv.reader(remembered(), strict=True)
     number = 1
     while True:

@@ -241,3 +241,10 @@ def test_compressed_lines_are_told_and_never_journalled(
     assert (code, out) == (1, "")
     assert "is compressed" in err
     assert project.journal() == []
+
+
+def test_a_cell_may_be_as_long_as_a_json_text(project: Project) -> None:
+    note = "x" * 200_000
+    rows = ("at,caller,seconds,amount,note", f"2026-03-01T10:00:00Z,c1,60,1.50,{note}")
+    assert project.run("append", "calls", project.write("calls.csv", *rows))[0] == 0
+    assert json.loads(project.journal()[0].value or b"")["note"] == note
