@@ -1,6 +1,6 @@
 """How commands speak: results on stdout, messages on stderr, faults as a compiler prints them.
 
-Colour only where the stream is a terminal and NO_COLOR is not set. JSON is one document a line, text as it is.
+Colour only where the stream is a terminal that has it, without NO_COLOR. JSON is one document a line, text as it is.
 """
 
 from __future__ import annotations
@@ -91,4 +91,4 @@ def _headed(heading: str, colour: str, text: str, hint: str) -> str:
 
 def _colour() -> bool | None:
     """False forbids colour; None lets click see whether the stream is a terminal."""
-    return False if os.environ.get("NO_COLOR") else None
+    return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None
