@@ -50,6 +50,15 @@ def test_every_command_that_is_listed_exists_and_explains_itself(capsys: pytest.
         assert capsys.readouterr().out.startswith(f"Usage: chronicle {name}")
 
 
+def test_the_help_of_every_command_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    groups = {"dev": ["kafka"], "topics": ["create", "list"]}
+    names = [name for name in main.cli.list_commands(click.Context(main.cli)) if name not in groups]
+    for name in [*names, *(f"{group} {part}" for group, parts in groups.items() for part in parts)]:
+        assert main.run([*name.split(), "--help"]) == 0
+        examples = capsys.readouterr().out.partition("\n\n")[2].partition("Options:")[0]
+        assert f"chronicle {name}" in examples, name
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
