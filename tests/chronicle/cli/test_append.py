@@ -248,3 +248,11 @@ def test_a_cell_may_be_as_long_as_a_json_text(project: Project) -> None:
     rows = ("at,caller,seconds,amount,note", f"2026-03-01T10:00:00Z,c1,60,1.50,{note}")
     assert project.run("append", "calls", project.write("calls.csv", *rows))[0] == 0
     assert json.loads(project.journal()[0].value or b"")["note"] == note
+
+
+@pytest.mark.parametrize("arguments", [["number=\udcff", "line=1"], ["number=a", "line=1", "--from", "\udcff"]])
+def test_bytes_on_the_command_line_that_are_no_text_are_a_wrong_key(project: Project, arguments: list[str]) -> None:
+    code, out, err = project.run("delete", "customers", *arguments)
+    assert (code, out) == (2, "")
+    assert "is not UTF-8" in err
+    assert not Path("data/journal").exists()
