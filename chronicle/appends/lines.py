@@ -7,6 +7,7 @@ large batches.
 from __future__ import annotations
 
 import csv
+import io
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ from chronicle.types import Column, Schema
 
 _CHUNK_BYTES = 2 << 20
 _CSV_ROWS = 16_384
+_LONGEST_CELL = 16 << 20
+"""Characters; a quote that nobody closes must not make a cell of the whole file."""
+
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -35,6 +39,8 @@ def json_lines(file: int) -> Iterator[list[Line]]:
     number = 0
     rest: list[bytes] = []
     while chunk := os.read(file, _CHUNK_BYTES):
+        if not number and not rest:
+            _refuse_compressed(chunk)
         *whole, tail = chunk.split(b"\n")
         if not whole:
             rest.append(tail)
@@ -52,13 +58,37 @@ def _numbered(lines: list[bytes], before: int) -> list[Line]:
     return [Line(number, line) for number, line in enumerate(map(bytes.strip, lines), before + 1) if line]
 
 
+class CompressedError(ChronicleError):
+    """Lines that nobody can read as they are: each would be journalled as malformed, for ever."""
+
+
+_COMPRESSED = {
+    b"\x1f\x8b": ("gzip", "gunzip -c"),
+    b"\x28\xb5\x2f\xfd": ("zstd", "zstd -dc"),
+    b"\xfd7zXZ\x00": ("xz", "xz -dc"),
+    b"BZh": ("bzip2", "bunzip2 -c"),
+    b"PK\x03\x04": ("zip", "unzip -p"),
+}
+
+
+def _refuse_compressed(start: bytes) -> None:
+    for mark, (form, command) in _COMPRESSED.items():
+        if start.startswith(mark):
+            raise CompressedError(
+                f"the input is compressed ({form}), and nothing was appended",
+                f"decompress it on the way: {command} FILE | chronicle append ...",
+            )
+
+
 class CsvHeaderError(ChronicleError):
     """The first row of a CSV file does not name the columns."""
 
 
 def csv_lines(file: int, schema: Schema, extra: Mapping[str, Column], strict: bool = False) -> Iterator[list[Line]]:
     """The rows of a CSV file with a header. `extra` are fields that a row may have beside the schema's columns."""
-    with os.fdopen(file, encoding="utf-8-sig", errors="surrogateescape", newline="", closefd=False) as text:
+    with os.fdopen(file, "rb", closefd=False) as raw:
+        _refuse_compressed(raw.peek(8))
+        text = io.TextIOWrapper(raw, encoding="utf-8-sig", errors="surrogateescape", newline="")
         rows = _rows(text)
         header = next(rows, None)
         if header is None:
@@ -86,6 +116,7 @@ def _rows(text: Iterable[str]) -> Iterator[_Row]:
             read.append(line)
             yield line
 
+    csv.field_size_limit(_LONGEST_CELL)
     rows = csv.reader(remembered(), strict=True)
     number = 1
     while True:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from chronicle.cli import output
-from chronicle.cli.options import file_option, json_option, open_project
+from chronicle.cli.options import file_option, json_option, open_project, utf8
 from chronicle.errors import DefinitionError, Fault, NotFoundError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def command(
     """
     if (at is None) == (first is None and until is None) or (first is None) != (until is None):
         raise click.UsageError("give either --at T, or both --from A and --to B", ctx)
-    calendar = read_spec(spec) if _is_inline(spec) else named_calendar(spec, files)
+    calendar = read_spec(utf8(spec)) if _is_inline(spec) else named_calendar(spec, files)
     if at is not None:
         found: Iterator[Period] = iter(calendar.periods_at(_instant("--at", at)))
     else:

@@ -24,6 +24,10 @@ def command(project: Project, as_json: bool) -> int:
 
     An admitted view has its class (SCA1, SCA-join, SCA) and a bound on what an append costs. A refused one has every
     reason, with the place, the theorem behind it and a fix. Exit 3 when anything is refused.
+
+    \b
+    chronicle check
+    chronicle check -f chronicle.yaml -f more-views.yaml --json
     """
     verdict = project.check()
     if as_json:

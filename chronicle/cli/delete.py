@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from chronicle.cli import output
-from chronicle.cli.options import json_option, project_options
+from chronicle.cli.options import json_option, project_options, utf8
 from chronicle.cli.upsert import relation_of
 from chronicle.errors import UsageError, did_you_mean
 
@@ -51,7 +51,7 @@ def command(relation: str, key: tuple[str, ...], valid_from: str | None, as_json
 def _pairs(texts: tuple[str, ...]) -> dict[str, str]:
     pairs: dict[str, str] = {}
     for text in texts:
-        name, equals, value = text.partition("=")
+        name, equals, value = utf8(text).partition("=")
         if not equals or not name:
             raise UsageError(f"'{text}' is not KEY=VALUE")
         if name in pairs:
@@ -70,6 +70,6 @@ def _body(relation: RelationDefinition, pairs: dict[str, str], valid_from: str |
         raise UsageError(f"the key is {', '.join(relation.key)}; missing: {', '.join(missing)}")
     fields = ['"_op":"delete"']
     if valid_from is not None:
-        fields.append(f'"_from":{quoted(valid_from)}')
+        fields.append(f'"_from":{quoted(utf8(valid_from))}')
     fields += [f"{quoted(name)}:{cell_of(relation.columns[name])(text)}" for name, text in pairs.items()]
     return f"{{{','.join(fields)}}}".encode()

@@ -25,6 +25,10 @@ def kafka(port: int | None, data: str | None) -> int:
     """Run Apache Kafka on loopback until it is stopped (Ctrl-C or SIGTERM).
 
     Prints `bootstrap: 127.0.0.1:PORT` when it is ready.
+
+    \b
+    chronicle dev kafka --port 9092
+    chronicle dev kafka --port 9092 --data kafka-data
     """
     from chronicle.cli.machine import jar_directory
     from chronicle.kafka.broker import Broker

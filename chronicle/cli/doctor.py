@@ -30,7 +30,12 @@ _MARKS = {
 @click.option("--state", type=click.Path(), metavar="DIR", help="The state directory, instead of the definition's.")
 @json_option
 def command(files: tuple[str, ...], state: str | None, as_json: bool) -> int:
-    """Java, jars, versions, permissions and disk, with the fix for each. Exit 1 when something needed is missing."""
+    """Java, jars, versions, permissions and disk, with the fix for each. Exit 1 when something needed is missing.
+
+    \b
+    chronicle doctor
+    chronicle doctor -f chronicle.yaml --json
+    """
     findings = [*machine.findings(), *definition_findings(files, state)]
     ready = all(finding.status is not Status.FAILED for finding in findings)
     if as_json:

@@ -30,6 +30,10 @@ def command(view: str, project: Project, as_json: bool, measured: bool) -> int:
     the relations. It takes some seconds, and needs neither the state nor Spark.
 
     Exit 3 when the checker refuses the view, 4 when there is none of that name.
+
+    \b
+    chronicle explain usage
+    chronicle explain usage --measure
     """
     from views.explanation import explanation
 

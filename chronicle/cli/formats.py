@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 from typing import IO, TYPE_CHECKING, Any
 
+from chronicle.cli.output import printable
 from chronicle.types import Kind, Value
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ _PERIOD = ("period", "period_start", "period_end", "period_state")
 _BATCH = 10_000
 _MEASURED = 500
 """Rows of a table that decide how wide its columns are."""
+
+_WIDEST = 60
+"""Characters of a column: one long text must not widen every line."""
 
 _NUMBERS = {Kind.INT64, Kind.DOUBLE, Kind.DECIMAL}
 
@@ -42,13 +46,16 @@ def write_csv(view: View, rows: Iterable[Row], out: IO[bytes]) -> None:
 
 
 def write_table(view: View, rows: Iterable[Row], out: IO[bytes]) -> None:
-    """Numbers to the right, the rest to the left."""
+    """Numbers to the right, the rest to the left. A very wide cell moves the rest of its own line only."""
     header = _header(view)
     numbers = {column.name for column in view.schema.columns if column.type.kind in _NUMBERS}
     placed = [str.rjust if name in numbers else str.ljust for name in header]
-    lines = (["" if cell is None else str(cell) for cell in _cells(row)] for row in rows)
+    lines = (["null" if cell is None else printable(str(cell)) for cell in _cells(row)] for row in rows)
     first = list(islice(lines, _MEASURED))
-    widths = [max(map(len, column)) for column in zip(header, *first, strict=True)]
+    widths = [
+        max(len(name), min(_WIDEST, max(map(len, column), default=0)))
+        for name, *column in zip(header, *first, strict=True)
+    ]
     for line in chain([header, ["-" * width for width in widths]], first, lines):
         cells = (place(cell, width) for place, cell, width in zip(placed, line, widths, strict=True))
         out.write("  ".join(cells).rstrip().encode() + b"\n")

@@ -24,6 +24,7 @@ _POLL_SECONDS = 0.05
 @click.command("get")
 @click.argument("view")
 @click.argument("key", nargs=-1, metavar="key=value...")
+@click.option("--null", "nulls", multiple=True, metavar="COLUMN", help="A key column that is null; may be repeated.")
 @click.option("--at", metavar="T", help="The period that contains this instant (default: the group's clock).")
 @click.option("--period", metavar="LABEL", help="The period of this name.")
 @click.option("--all", "everything", is_flag=True, help="Every retained period of the key.")
@@ -36,6 +37,7 @@ def command(
     project: Project,
     view: str,
     key: tuple[str, ...],
+    nulls: tuple[str, ...],
     at: str | None,
     period: str | None,
     everything: bool,
@@ -50,13 +52,15 @@ def command(
     chronicle get usage caller=c1
     chronicle get usage caller=c1 --period 2026-03
     chronicle get usage caller=c1 --all --json
+    chronicle get reach caller=c1 --null kind
     """
     if sum((at is not None, period is not None, everything)) > 1:
         raise UsageError("give one of --at, --period and --all")
     views = open_views(project, local)
-    rows = _rows(views, view, parse_key(key), at, period, everything, after, wait)
+    rows = _rows(views, view, parse_key(key, nulls), at, period, everything, after, wait)
     if not rows:
-        raise NotFoundError(f"view {view} has no row for {' '.join(key) or 'this key'}{_when(at, period)}")
+        named = " ".join([*key, *(f"{column}=null" for column in nulls)])
+        raise NotFoundError(f"view {view} has no row for {named or 'this key'}{_when(at, period)}")
     if as_json:
         output.json_line({"rows": [row.to_json() for row in rows]} if everything else rows[0].to_json())
         return
@@ -77,7 +81,7 @@ def _table(view: View, rows: list[Row]) -> Iterator[str]:
 def _rows(
     views: Views,
     name: str,
-    key: dict[str, str],
+    key: dict[str, str | None],
     at: str | None,
     period: str | None,
     everything: bool,
@@ -116,7 +120,7 @@ def row_lines(row: Row) -> Iterator[str]:
     width = max([len("period"), *map(len, shown["values"])])
     period = shown["period"]
     if period is not None:
-        bounds = f"{period['label']}  [{period['start']}, {period['end']})  {period['state']}"
+        bounds = f"{output.printable(period['label'])}  [{period['start']}, {period['end']})  {period['state']}"
         yield f"  {'period'.ljust(width)}  {bounds}"
     for name, value in shown["values"].items():
         yield f"  {name.ljust(width)}  {_text(value)}"
@@ -129,4 +133,4 @@ def _as_of(row: Row, heading: str) -> str:
 
 
 def _text(value: object) -> str:
-    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else output.printable(str(value))

@@ -59,6 +59,10 @@ def command(directory: Path, example: str) -> None:
     """Start a project in DIR (default: here): a commented definition and sample data.
 
     Nothing that is there already is overwritten.
+
+    \b
+    chronicle init telecom && cd telecom
+    chronicle init miles --example flyer
     """
     created = copy_example(example, directory)
     output.result(f"{example}: {EXAMPLES[example].about}")

@@ -47,7 +47,7 @@ def ledger_lines(ledger: Ledger) -> Iterator[str]:
         yield click.style(f"{name}  {count:,}", dim=True)
     for refused in ledger.quarantine:
         view = f" by view {refused.view}" if refused.view else ""
-        body = refused.body.decode(errors="replace")
+        body = output.printable(refused.body.decode(errors="replace"))
         yield ""
-        yield f"{click.style(refused.fate, fg='yellow', bold=True)}{view}: {refused.reason}"
+        yield f"{click.style(refused.fate, fg='yellow', bold=True)}{view}: {output.printable(refused.reason)}"
         yield f"  sn {refused.sn} (offset {offset_of(refused.sn)})  {body[:_BODY]}{'…' if len(body) > _BODY else ''}"

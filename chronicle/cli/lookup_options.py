@@ -30,9 +30,9 @@ def open_views(project: Project, local: str | None = None) -> Views:
     return connect(project, state=local)
 
 
-def parse_key(arguments: tuple[str, ...]) -> dict[str, str]:
+def parse_key(arguments: tuple[str, ...], nulls: tuple[str, ...] = ()) -> dict[str, str | None]:
     """`caller=c1 kind=voice` as a mapping; the value may hold anything, also further equal signs."""
-    key: dict[str, str] = {}
+    key: dict[str, str | None] = {}
     for argument in arguments:
         name, equals, value = argument.partition("=")
         if not equals or not name:
@@ -40,4 +40,8 @@ def parse_key(arguments: tuple[str, ...]) -> dict[str, str]:
         if name in key:
             raise UsageError(f"the key column {name} is given twice")
         key[name] = value
+    for name in nulls:
+        if name in key:
+            raise UsageError(f"the key column {name} is given twice")
+        key[name] = None
     return key

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from chronicle.errors import UsageError
+
 if TYPE_CHECKING:
     from chronicle.project import Project
 
@@ -55,3 +57,12 @@ def open_project(files: tuple[str, ...], state: str | None = None) -> Project:
     from chronicle.project import Project
 
     return Project.load(files, state=state)
+
+
+def utf8(argument: str) -> str:
+    """An argument that becomes part of a document; a file's name may be any bytes, a document's text may not."""
+    try:
+        argument.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{argument!r} is not UTF-8") from None
+    return argument

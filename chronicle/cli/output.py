@@ -1,6 +1,6 @@
 """How commands speak: results on stdout, messages on stderr, faults as a compiler prints them.
 
-Colour only where the stream is a terminal and NO_COLOR is not set. JSON is one document a line, text as it is.
+Colour only where the stream is a terminal that has it, without NO_COLOR. JSON is one document a line, text as it is.
 """
 
 from __future__ import annotations
@@ -15,6 +15,13 @@ import click
 from chronicle.errors import Fault
 
 _INDENT = " " * 8
+
+
+def printable(text: str) -> str:
+    """Text from a chronicle for a terminal: control characters, which could steer it, are written out."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def result(text: str) -> None:
@@ -84,4 +91,4 @@ def _headed(heading: str, colour: str, text: str, hint: str) -> str:
 
 def _colour() -> bool | None:
     """False forbids colour; None lets click see whether the stream is a terminal."""
-    return False if os.environ.get("NO_COLOR") else None
+    return False if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" else None

@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 @json_option
 @project_options
 def command(project: Project, as_json: bool) -> None:
-    """Offsets, lag, clock, rows and sizes; before the first run, what is waiting for it."""
+    """Offsets, lag, clock, rows and sizes; before the first run, what is waiting for it.
+
+    \b
+    chronicle status
+    chronicle status --json | jq .lag
+    """
     from views.lookup import status_of
 
     status = status_of(open_views(project))

@@ -30,6 +30,10 @@ def create(partitions: int, replication: int | None, retain: str | None, as_json
 
     Views never read a message twice, but `recompute` and relations with `retroactive: correct` need those that are
     retained, and a job that was away longer than they stay refuses to skip them.
+
+    \b
+    chronicle topics create
+    chronicle topics create --partitions 12 --retain P90D
     """
     from chronicle.appends.target import appendable
     from chronicle.kafka.topics import FOR_EVER, clusters_of, create_topics
@@ -51,7 +55,12 @@ def create(partitions: int, replication: int | None, retain: str | None, as_json
 @json_option
 @project_options
 def list_topics(as_json: bool, project: Project) -> int:
-    """The partitions and offsets of each topic."""
+    """The partitions and offsets of each topic.
+
+    \b
+    chronicle topics list
+    chronicle topics list --json
+    """
     from chronicle.appends.target import appendable
     from chronicle.kafka.topics import Extent, clusters_of, topic_extents
 

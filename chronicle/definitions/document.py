@@ -251,6 +251,8 @@ def _syntax_fault(error: yaml.YAMLError, source: SourceText) -> Fault:
         fix = "indent with spaces, not with tabs"
     elif "mapping values are not allowed" in what:
         fix = "a value that contains ': ' needs quotes, and nested keys stand on lines of their own"
+    elif "${" in source.place(index).source:
+        fix = 'inside { } a ${NAME} needs quotes: "${NAME}"'
     return Fault("CH001", what, why, fix, source.place(index))
 
 

@@ -46,6 +46,13 @@ def _wrong(node: exp.Expr, what: str, fix: str = "") -> ExpressionError:
     return ExpressionError(ExpressionCode.WRONG_ARGUMENTS, what, "", fix, offset_of(node))
 
 
+def _takes(node: exp.Expr, *keys: str) -> None:
+    """The parser reads arguments that other dialects have; one that is not read here must not be passed over."""
+    if any(isinstance(value, exp.Expr) and key not in keys for key, value in node.args.items()):
+        most = "one argument" if len(keys) == 1 else f"{len(keys)} arguments at most"
+        raise _wrong(node, f"'{name_of(node)}' takes {most}")
+
+
 def _typed(binder: Binder, node: exp.Expr, key: str, type_: DataType) -> Expression:
     return coerce(_argument(binder, node, key), type_, f"'{name_of(node)}' takes a", node)
 
@@ -65,6 +72,7 @@ def _abs(binder: Binder, node: exp.Expr) -> Expression:
 
 
 def _round(binder: Binder, node: exp.Expr) -> Expression:
+    _takes(node, "this", "decimals")
     operand, written = _number(binder, node), node.args.get("decimals")
     digits = 0
     if written is not None:
@@ -90,10 +98,12 @@ def _change_case(binder: Binder, node: exp.Expr) -> Expression:
 
 
 def _length(binder: Binder, node: exp.Expr) -> Expression:
+    _takes(node, "this")
     return Length(_typed(binder, node, "this", STRING))
 
 
 def _substr(binder: Binder, node: exp.Expr) -> Expression:
+    _takes(node, "this", "start", "length")
     length = _typed(binder, node, "length", INT64) if node.args.get("length") is not None else None
     return Substr(_typed(binder, node, "this", STRING), _typed(binder, node, "start", INT64), length)
 
@@ -123,6 +133,7 @@ def _extract(binder: Binder, node: exp.Expr) -> Expression:
 
 
 def _date_trunc(binder: Binder, node: exp.Expr) -> Expression:
+    _takes(node, "unit", "this", "zone")
     unit = _part(node, node.args["unit"], TRUNCATION_UNITS)
     operand, zone = _moment(binder, node, node.this)
     return DateTrunc(unit, operand, zone)

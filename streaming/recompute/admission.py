@@ -78,7 +78,8 @@ def heads(decoded: DataFrame, definition: Definition, stretches: Sequence[Stretc
     changed = [f"CASE WHEN size(`{relation_column(name)}`) > 0 THEN '{name}' END" for name in definition.relations]
     table = decoded.selectExpr(
         "slot", "offset", "malformed IS NOT NULL AS malformed", "future", "chronon",
-        f"least({', '.join(least)}) AS least_from", f"array_compact(array({', '.join(changed)})) AS changed",
+        f"least({', '.join(least)}) AS least_from",
+        f"CAST(array_compact(array({', '.join(changed)})) AS ARRAY<STRING>) AS changed",
     ).toArrow()  # fmt: skip
     slots, offsets = table.column("slot").to_numpy(), table.column("offset").to_numpy()
     placed = _placed(slots, offsets, stretches)

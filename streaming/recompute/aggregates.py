@@ -8,6 +8,7 @@ aggregates are computed exactly; `slack` says how far the engine's sketch may be
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -185,6 +186,8 @@ def finished(aggregate: Aggregate, at: int, row: Mapping[str, Any]) -> tuple[Val
             if (row[f"@{at}d"] or 0) <= _TOP_K_EXACT:
                 return text, None
             return text, Counts(tuple(n for n, _ in found), _TOP_K_SLACK * row[f"@{at}n"])
+        case "sum" | "avg" if part is not None and not math.isfinite(part):
+            raise OverflowedError(f"{aggregate.name} is {part}")
         case _:
             return part, None
 

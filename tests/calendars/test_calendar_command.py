@@ -71,7 +71,7 @@ def test_an_unknown_key_is_shown_at_the_key(capsys: pytest.CaptureFixture[str]) 
     assert "did you mean 'anchor'?" in message
 
 
-@pytest.mark.parametrize("spec", ["", "[1]", "{every: P1M", "{}", "{every: P1M, every: P1D}"])
+@pytest.mark.parametrize("spec", ["", "[1]", "{every: P1M", "{}", "{every: P1M, every: P1D}", "{every: \udcff}"])
 def test_what_is_no_calendar_is_a_usage_error(spec: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["calendar", spec, "--at", "2026-01-01T00:00:00Z"]) == 2
     assert capsys.readouterr().out == ""

@@ -12,7 +12,7 @@ from typing import Any
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Depends, Request, Response
 
-from chronicle.appends import Malformed, decoder_of
+from chronicle.appends import Malformed, decoder_of, parse_body
 from chronicle.appends.target import AppendTarget, appendable, open_target
 from chronicle.errors import NotFoundError, did_you_mean
 from chronicle.project import Project
@@ -23,7 +23,8 @@ from views.http.models import Problem, TokenAnswer
 from views.http.problems import problem
 
 _BATCHES = ("application/cloudevents-batch+json",)
-_SINGLE = ("application/json", "application/cloudevents+json", *_BATCHES)
+_EVENTS = ("application/cloudevents+json", *_BATCHES)
+_SINGLE = ("application/json", *_EVENTS)
 _UNSAID = ("", "application/x-www-form-urlencoded")
 """What clients say that were not told what they send (curl -d): taken for JSON, or refused as none."""
 _LINES = ("application/x-ndjson", "application/jsonl")
@@ -71,6 +72,9 @@ def routes(project: Project, metrics: Metrics) -> APIRouter:
         if kind not in (*_SINGLE, *_LINES, *_UNSAID):
             wanted = ", ".join((*_SINGLE, *_LINES))
             return problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"'{kind}' is not a type of append", f"send {wanted}")
+        if (coding := request.headers.get("content-encoding", "identity").strip().lower()) != "identity":
+            what = f"the body is coded ('{coding}'), and only plain ones are taken"
+            return problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, what, "send it without Content-Encoding")
         body = await body_of(request)
         try:
             values = [line.strip() for line in body.splitlines()] if kind in _LINES else split(body)
@@ -82,6 +86,8 @@ def routes(project: Project, metrics: Metrics) -> APIRouter:
         headers = (("chronicle", name.encode()),)
         for at, value in enumerate(values):
             try:
+                if kind in _EVENTS:
+                    _require_event(value)
                 decoder.decode(value, headers, 0)
             except Malformed as error:
                 where = f"append {at}: " if len(values) > 1 else ""
@@ -92,6 +98,17 @@ def routes(project: Project, metrics: Metrics) -> APIRouter:
         return answer({"token": token})
 
     return router
+
+
+def _require_event(value: bytes) -> None:
+    """What is sent as an event is one: without data its own fields would be read as a tuple's."""
+    event = parse_body(value)
+    lacking = [name for name in ("specversion", "type") if not isinstance(event.get(name), str)]
+    if lacking:
+        raise Malformed(f"the CloudEvent has no {lacking[0]}")
+    if "data" not in event:
+        coded = ": data_base64 is not read, data is" if "data_base64" in event else ""
+        raise Malformed(f"the CloudEvent has no data{coded}")
 
 
 def split(body: bytes) -> list[bytes]:

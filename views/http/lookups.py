@@ -27,6 +27,7 @@ DEFAULT_WAIT = "2s"
 LONGEST_WAIT = 60.0
 _POLL_SECONDS = 0.002
 _OPTIONS = frozenset({"at", "period", "all", "after", "wait"})
+_NULL = "null"
 _COLUMN = "key."
 """Before the name of a key column that is named like an option: `key.at=...`."""
 
@@ -65,7 +66,7 @@ def routes(views: Views, metrics: Metrics) -> APIRouter:
                 row = opened.get(key, at=options.get("at"), period=options.get("period"))
                 rows = [] if row is None else [row]
         if not rows:
-            named = " ".join(f"{name}={value}" for name, value in key.items())
+            named = " ".join(f"{name}={_NULL if value is None else value}" for name, value in key.items())
             raise NotFoundError(f"view {view} has no row for {named or 'this period'}")
         return answer({"rows": [row.to_json() for row in rows]} if everything else rows[0].to_json())
 
@@ -107,16 +108,20 @@ def _column_json(column: Column) -> dict[str, Any]:
     return {"name": column.name, "type": str(column.type), "nullable": column.nullable}
 
 
-def _split(request: Request) -> tuple[dict[str, str], dict[str, str]]:
-    """The key's columns and the options of a query."""
-    key: dict[str, str] = {}
+def _split(request: Request) -> tuple[dict[str, str | None], dict[str, str]]:
+    """The key's columns and the options of a query; `null=COLUMN` names a column that is null."""
+    key: dict[str, str | None] = {}
     options: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
-        target = options if name in _OPTIONS else key
-        column = name.removeprefix(_COLUMN)
-        if column in target:
-            raise UsageError(f"the parameter {name} is given twice")
-        target[column] = value
+        if name in _OPTIONS:
+            if name in options:
+                raise UsageError(f"the parameter {name} is given twice")
+            options[name] = value
+            continue
+        column, given = (value, None) if name == _NULL else (name.removeprefix(_COLUMN), value)
+        if column in key:
+            raise UsageError(f"the key column {column} is given twice")
+        key[column] = given
     return key, options
 
 
@@ -173,6 +178,7 @@ _PARAMETERS = (
         "style": "form",
         "explode": True,
     },
+    _parameter("null", "a key column that is null; may be repeated"),
     _parameter("at", "an instant in the wanted period; default: the group's clock"),
     _parameter("period", "the label of the wanted period"),
     _parameter("all", "every retained period of the key", "boolean"),

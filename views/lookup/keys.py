@@ -9,12 +9,15 @@ from decimal import Decimal
 from typing import Any
 
 from calendars import MAX_INSTANT, MIN_INSTANT, CalendarError, parse_instant
+from chronicle.appends.values import DATE_PATTERN, DECIMAL_PATTERN
 from chronicle.errors import UsageError, did_you_mean
 from chronicle.types import Column, DataType, Kind, Value
 from views.state import decode_key, key_encoder
 
 _PLAIN = frozenset({Kind.STRING, Kind.INT64})
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}")
+_NUMBER = re.compile(DECIMAL_PATTERN)
+_DATE = re.compile(DATE_PATTERN)
 _BOOLS = {"true": True, "false": False}
 
 
@@ -70,10 +73,13 @@ class KeyReader:
             value = coerce(column.type, given)
             key_encoder([column.type])([value])
         except (ValueError, ArithmeticError):
-            raise UsageError(
-                f"{column.name} = {given!r} is no {column.type}", f"the key of view {self._view}: {self._form()}"
-            ) from None
+            raise UsageError(f"{column.name} = {given!r} is no {column.type}", self._hint(column, given)) from None
         return value
+
+    def _hint(self, column: Column, given: Any) -> str:
+        if column.nullable and given in ("", "null"):
+            return f"null has no text: --null {column.name} on the command line, null={column.name} over HTTP"
+        return f"the key of view {self._view}: {self._form()}"
 
     def _form(self) -> str:
         return ", ".join(map(str, self.columns)) or "it has no key columns"
@@ -96,7 +102,9 @@ def coerce(kind: DataType, given: Any) -> Value:
             return given
         case Kind.INT64, str() if _INTEGER.fullmatch(given):
             return int(given)
-        case Kind.DOUBLE, int() | float() | str() if not isinstance(given, bool):
+        case Kind.DOUBLE, int() | float() if not isinstance(given, bool):
+            return float(given)
+        case Kind.DOUBLE, str() if _NUMBER.fullmatch(given):
             return float(given)
         case Kind.BOOL, bool():
             return given
@@ -106,9 +114,11 @@ def coerce(kind: DataType, given: Any) -> Value:
             raise ValueError(f"{given} is no date")
         case Kind.DATE, date():
             return given
-        case Kind.DATE, str():
+        case Kind.DATE, str() if _DATE.fullmatch(given):
             return date.fromisoformat(given)
-        case Kind.DECIMAL, Decimal() | int() | str() if not isinstance(given, bool):
+        case Kind.DECIMAL, Decimal() | int() if not isinstance(given, bool):
+            return _decimal(Decimal(given), kind)
+        case Kind.DECIMAL, str() if _NUMBER.fullmatch(given):
             return _decimal(Decimal(given), kind)
         case Kind.TIMESTAMP, int() | datetime() | str() if not isinstance(given, bool):
             return instant_of(given)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from chronicle.expressions import Expression, ExpressionError, Scope, bind
+from chronicle.expressions import Expression, ExpressionCode, ExpressionError, Scope, bind
 from chronicle.types import BOOL
 from views.parse.codes import Code
 from views.parse.edits import drop, dropping, rewrite_column
@@ -33,7 +33,7 @@ def bound(node: exp.Expr, scope: Scope, report: Report) -> Expression | None:
     try:
         return bind(node, scope)
     except ExpressionError as error:
-        report.put(_finding(error, node))
+        report.put(_finding(error, node, scope))
         return None
 
 
@@ -58,11 +58,13 @@ def conditions_of(node: exp.Expr | None) -> Iterator[exp.Expr]:
         yield inner
 
 
-def _finding(error: ExpressionError, node: exp.Expr) -> Finding:
+def _finding(error: ExpressionError, node: exp.Expr, scope: Scope) -> Finding:
     where = spot_of(node)
     spot = Spot(where.path, where.offset if error.offset is None else error.offset)
     at_fault = next((part for part in node.find_all(exp.Column) if spot_of(part).offset == spot.offset), None)
     better = error.fix.removeprefix("write ") if error.fix.startswith("write ") else ""
+    if at_fault is not None and error.code == ExpressionCode.AMBIGUOUS_COLUMN:
+        better = _fitting(at_fault, node, scope) or better
 
     def repair(draft: Draft) -> None:
         if at_fault is not None and better.replace(".", "").replace("_", "").isalnum():
@@ -71,3 +73,17 @@ def _finding(error: ExpressionError, node: exp.Expr) -> Finding:
             drop(node)
 
     return Finding(error.code, error.what, error.why or "", spot, "", repair)
+
+
+def _fitting(ambiguous: exp.Column, node: exp.Expr, scope: Scope) -> str | None:
+    """The first of the columns of this name with which the expression is one."""
+    place = list(node.find_all(exp.Column)).index(ambiguous)
+    for candidate in sorted({str(c) for c in scope.columns if c.name.casefold() == ambiguous.name.casefold()}):
+        draft = node.copy()
+        rewrite_column(list(draft.find_all(exp.Column))[place], candidate)
+        try:
+            bind(draft, scope)
+        except ExpressionError:
+            continue
+        return candidate
+    return None

@@ -19,6 +19,37 @@ _BY_CLAUSE = {
 }
 
 
+_READ: dict[type[exp.Expr], frozenset[str]] = {
+    exp.Table: frozenset({"this", "alias", "db", "catalog", "version", "when", "sample"}),
+    exp.Subquery: frozenset({"this", "alias", "with_", "sample"}),
+    exp.TableAlias: frozenset({"this"}),
+    exp.Star: frozenset(),
+    exp.CTE: frozenset({"this", "alias", "materialized"}),
+    exp.With: frozenset({"expressions", "recursive"}),
+    exp.Join: frozenset({"this", "on", "using", "side", "kind", "method", "match_condition"}),
+}
+"""What of a table, a star or a join has a meaning here; the parser knows more, which must not be passed over."""
+
+_PARTS = {"except_": "* EXCLUDE", "replace": "* REPLACE", "rename": "* RENAME", "ilike": "* ILIKE", "pivots": "PIVOT"}
+
+
+def refuse_parts(node: exp.Expr, report: Report) -> None:
+    read = _READ.get(type(node))
+    if read is None:
+        return
+    for name, value in node.args.items():
+        if not value or name in read:
+            continue
+        code, shown = _BY_CLAUSE.get(name, (Code.UNSUPPORTED, _PARTS.get(name) or name.strip("_").upper()))
+        what = f"{shown} in a view"
+        if isinstance(node, exp.TableAlias):
+            what = f"a list of columns after '{node.name}'"
+        elif name == "joins":
+            what = "a join inside a join"
+        part = value[0] if isinstance(value, list) else value
+        report.add(code, what, spot_of(part if isinstance(part, exp.Expr) else node), _without(node, name))
+
+
 def refuse_clauses(query: exp.Select | exp.SetOperation, report: Report, *, outermost: bool) -> None:
     admitted = _ADMITTED if isinstance(query, exp.Select) else _SET_OPERATION
     for name, value in query.args.items():

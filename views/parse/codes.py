@@ -186,7 +186,9 @@ class Code(Enum):
         "without the joins that make it dearer; or widen `admit`",
     )
     UNKNOWN_TABLE = Refusal("CH140", "A view reads the chronicles and relations of its own definition.")
-    SAME_ALIAS = Refusal("CH141", "Each part of FROM has a name of its own, so that its columns can be told apart.")
+    SAME_ALIAS = Refusal(
+        "CH141", "Each part of FROM or WITH has a name of its own, so that its columns can be told apart."
+    )
     AGGREGATE_TYPE = Refusal("CH142", "Each aggregate takes values of certain types.")
     NOT_A_CONDITION = Refusal("CH143", "WHERE, ON and FILTER take a condition, which is true, false or null.")
     COMPUTED = Refusal(

@@ -20,7 +20,8 @@ def output_name(item: exp.Expr, report: Report) -> str | None:
     if _NAME.fullmatch(name) and not (isinstance(item, exp.Alias) and name.casefold() in IMPLICIT):
         return name
     if name:
-        what = f"a column cannot be called '{name[:40]}'"
+        rule = "that is an implicit one" if name.casefold() in IMPLICIT else "names have a-z, 0-9 and _, first a letter"
+        what = f"a column cannot be called '{name[:40]}': {rule}"
         better = re.sub(r"\W+", "_", name).strip("_0123456789") or "value"
     else:
         what = f"'{written(item)[:80]}' has no name"

@@ -75,13 +75,24 @@ class _Builder:
 
             self.report.add(Code.RECURSION, "WITH RECURSIVE", spot_of(clause), repair)
         inside = _Builder(self.catalog, self.report, dict(self.tables))
+        defined: set[str] = set()
         for table in clause.expressions:
-            if table.args["alias"].args.get("columns"):
-                self.report.add(Code.UNSUPPORTED, f"a list of columns after '{table.alias}'", spot_of(table))
+            if table.alias.casefold() in defined:
+                self.same_common_table(table)
+            defined.add(table.alias.casefold())
             if clause.args.get("recursive"):
                 inside.tables[table.alias.casefold()] = None
             inside.tables[table.alias.casefold()] = inside.chronicle(table.this)
         return inside
+
+    def same_common_table(self, table: exp.CTE) -> None:
+        other = f"{table.alias}_2"
+
+        def repair(draft: Draft) -> None:
+            table.set("alias", exp.TableAlias(this=exp.to_identifier(other)))
+
+        what = f"'{table.alias}' stands twice in WITH; call one of them {other}"
+        self.report.add(Code.SAME_ALIAS, what, spot_of(table.args["alias"]), repair)
 
     def joined(self, query: exp.Select) -> Joined | None:
         if (joins := len(query.args.get("joins") or ())) > MAX_HEIGHT:

@@ -9,6 +9,7 @@ from views.aggregates import AGGREGATES
 from views.parse.binding import REFUSED, refuse
 from views.parse.calls import CALLED, called, has_call
 from views.parse.catalog import Catalog
+from views.parse.clauses import refuse_parts
 from views.parse.codes import Code
 from views.parse.edits import drop, group_by_plain_columns
 from views.parse.findings import Draft, Repair, Report, spot_of
@@ -87,11 +88,12 @@ _ORDINARY = frozenset(
         exp.GTE,
     ]
 )
-"""Most nodes of most views: they have nothing to look for in themselves."""
+"""Most nodes of most views: they have nothing else to look for in themselves."""
 
 
 def screen(tree: exp.Expr, catalog: Catalog, report: Report) -> None:
     for node in tree.walk(prune=lambda node: bool(node.meta.get(REFUSED))):
+        refuse_parts(node, report)
         if type(node) in _ORDINARY:
             continue
         if isinstance(node, exp.Window):

@@ -66,8 +66,7 @@ def read_from(
         return None
     reader = _Reader(catalog, tables, build, report, From([], [], {}))
     whole = reader.table(clause.this) is not None
-    nested = list(clause.this.args.get("joins") or ())
-    for join in [*nested, *(query.args.get("joins") or ())]:
+    for join in query.args.get("joins") or ():
         whole = reader.join(join) and whole
     return reader.result if whole and reader.aliases_differ() else None
 
@@ -91,9 +90,6 @@ class _Reader:
             case exp.Table():
                 return self.named(table)
             case exp.Subquery():
-                if table.args.get("pivots") or table.args.get("sample"):
-                    self.unsupported(table, "PIVOT or TABLESAMPLE")
-                    return None
                 node = self.build(table.unnest())
                 alias = table.alias or f"q{len(self.result.sources) + 1}"
                 return None if node is None else Source(alias, table, node)
@@ -130,7 +126,7 @@ class _Reader:
         def repair(draft: Draft) -> None:
             if near is not None:
                 table.set("this", exp.to_identifier(near))
-                if not table.alias:
+                if not table.alias and _qualifies(name, table):
                     table.set("alias", exp.TableAlias(this=exp.to_identifier(name)))
 
         what = f"there is no chronicle or relation '{name}'{did_you_mean(name, known)}"
@@ -211,6 +207,13 @@ class _Reader:
 
     def unsupported(self, node: exp.Expr, what: str) -> None:
         self.report.add(Code.UNSUPPORTED, f"{what} is not in the language", spot_of(node))
+
+
+def _qualifies(name: str, table: exp.Table) -> bool:
+    """Whether a column of the query is written with this name before it."""
+    query = table.find_ancestor(exp.Select)
+    columns = query.find_all(exp.Column) if query is not None else ()
+    return any(column.table.casefold() == name.casefold() for column in columns)
 
 
 def _without_version(table: exp.Table) -> Repair:

@@ -134,9 +134,27 @@ def _tokens(text: str) -> list[Token]:
 def _stray_comma(tokens: list[Token]) -> Token | None:
     """The parser would pass over it."""
     for token, after in pairwise(tokens):
-        if token.token_type is TokenType.COMMA and after.token_type in (TokenType.COMMA, TokenType.FROM):
+        if token.token_type is TokenType.COMMA and after.token_type in _NOT_AFTER_A_COMMA:
             return token
-    return None
+    return tokens[-1] if tokens and tokens[-1].token_type is TokenType.COMMA else None
+
+
+_NOT_AFTER_A_COMMA = frozenset(
+    {
+        TokenType.COMMA,
+        TokenType.FROM,
+        TokenType.JOIN,
+        TokenType.WHERE,
+        TokenType.GROUP_BY,
+        TokenType.HAVING,
+        TokenType.ORDER_BY,
+        TokenType.LIMIT,
+        TokenType.UNION,
+        TokenType.EXCEPT,
+        TokenType.R_PAREN,
+        TokenType.SEMICOLON,
+    }
+)
 
 
 def _too_nested(tokens: list[Token]) -> Token | None:
@@ -167,13 +185,20 @@ def _one_query(statements: list[exp.Expr], tokens: list[Token], path: Path, repo
     if len(statements) > 1:
         end = next((token.start for token in tokens if token.token_type is TokenType.SEMICOLON), 0)
         report.add(Code.NOT_A_SELECT, f"{len(statements)} statements; a view is one", Spot(path, end))
-    query = first.unnest() if isinstance(first, exp.Paren | exp.Subquery) and not first.args.get("with_") else first
+    query = _without_parentheses(first)
     if not isinstance(query, exp.Query) or isinstance(query, exp.Values | exp.Table):
         what = f"a view is a SELECT, and this begins with '{tokens[0].text[:40]}'"
         raise _UnreadableError(Code.NOT_A_SELECT, what, tokens[0].start)
     if depth_of(query) > MAX_DEPTH:
         raise _too_deep()
     _mark_words(query, tokens)
+    return query
+
+
+def _without_parentheses(query: exp.Expr) -> exp.Expr:
+    """Up to the first that has a clause of its own, as `(SELECT ...) LIMIT 5`."""
+    while isinstance(query, exp.Paren | exp.Subquery) and not any(v for k, v in query.args.items() if k != "this"):
+        query = query.this
     return query
 
 

@@ -99,14 +99,21 @@ def _deviation(function: str, values: Sequence[Any]) -> float | None:
         return None
     doubles = [Fraction(float(value)) for value in values]
     mean = _total(doubles) / len(doubles)
-    variance = float(sum((value - mean) ** 2 for value in doubles) / freedom)
+    variance = _double(_total([(value - mean) ** 2 for value in doubles]) / freedom)
     return math.sqrt(variance) if function.startswith("stddev") else variance
+
+
+def _double(number: Fraction) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        raise OverflowedError("the number is no double") from None
 
 
 def _typed(number: Fraction, result: DataType) -> Value:
     """A number as a value of its type: doubles to the nearest, decimals half away from zero."""
     if result.kind is Kind.DOUBLE:
-        return float(number)
+        return _double(number)
     unscaled = number * 10**result.scale
     rounded: int = math.floor(abs(unscaled) + Fraction(1, 2)) * (1 if unscaled >= 0 else -1)
     if result.kind is Kind.INT64:

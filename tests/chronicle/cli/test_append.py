@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import json
+import lzma
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -224,3 +228,31 @@ def test_a_pipe_is_appended_as_it_trickles_in(project: Project) -> None:
     process.stdin.write(GOOD)
     out, _ = process.communicate()
     assert (process.returncode, out) == (0, "journal:3\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "pack"), [("calls.jsonl", gzip.compress), ("calls.csv", bz2.compress), ("c", lzma.compress)]
+)
+def test_compressed_lines_are_told_and_never_journalled(
+    project: Project, name: str, pack: Callable[[bytes], bytes]
+) -> None:
+    Path(name).write_bytes(pack(GOOD.encode()))
+    code, out, err = project.run("append", "calls", name)
+    assert (code, out) == (1, "")
+    assert "is compressed" in err
+    assert project.journal() == []
+
+
+def test_a_cell_may_be_as_long_as_a_json_text(project: Project) -> None:
+    note = "x" * 200_000
+    rows = ("at,caller,seconds,amount,note", f"2026-03-01T10:00:00Z,c1,60,1.50,{note}")
+    assert project.run("append", "calls", project.write("calls.csv", *rows))[0] == 0
+    assert json.loads(project.journal()[0].value or b"")["note"] == note
+
+
+@pytest.mark.parametrize("arguments", [["number=\udcff", "line=1"], ["number=a", "line=1", "--from", "\udcff"]])
+def test_bytes_on_the_command_line_that_are_no_text_are_a_wrong_key(project: Project, arguments: list[str]) -> None:
+    code, out, err = project.run("delete", "customers", *arguments)
+    assert (code, out) == (2, "")
+    assert "is not UTF-8" in err
+    assert not Path("data/journal").exists()

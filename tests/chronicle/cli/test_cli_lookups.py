@@ -19,6 +19,7 @@ from chronicle.cli.main import run
 from chronicle.journal import Journal
 from tests.views.http.http_cases import MARCH, filled
 from tests.views.lookup.lookup_cases import DEFINITION, Calls, project_in
+from views.state import Quarantined
 
 VALUES = {"calls": 1, "seconds": 4120, "spend": "31.40", "minutes": "68.7", "discount": "6.28", "due": "25.12"}
 HEADER = "caller,period,period_start,period_end,period_state,calls,seconds,spend,minutes,discount,due"
@@ -302,3 +303,34 @@ def test_status_before_the_first_run_says_what_is_waiting(
     assert (status["epoch"], status["clock"], status["lag"]) == (0, None, 4)
     assert status["views"]["usage"] == {"rows": 0}
     assert run(["status"]) == 0
+
+
+@pytest.fixture
+def odd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
+    """Callers that are null, the text "null", one that would steer a terminal, and a very long one."""
+    monkeypatch.chdir(tmp_path)
+    calls = Calls(project_in(tmp_path, DEFINITION.replace("caller: string", "caller: string?")))
+    for caller in (None, "null", "\x1b[31mred\n\u202e", "x" * 5_000):
+        calls.call(caller, MARCH, seconds=7)
+    return Shell(calls.commit([Quarantined(9 << 12, "malformed", "no \x1b[2J", b"\x1b[2J\nfates: none")]), capsys)
+
+
+def test_a_row_whose_key_is_null_is_found_and_told_from_the_text_null(odd: Shell) -> None:
+    assert odd.json("get", "totals", "--null", "caller")["key"] == {"caller": None}
+    assert odd.json("get", "totals", "caller=null")["key"] == {"caller": "null"}
+    assert odd("get", "totals", "caller=c1", "--null", "caller")[0] == 2
+    code, _, err = odd("get", "totals", "--null", "number")
+    assert (code, "no key column 'number'" in err) == (2, True)
+
+
+def test_nothing_that_was_appended_can_steer_the_terminal(odd: Shell) -> None:
+    lines = [line for command in (["scan", "totals"], ["ledger"]) for line in odd(*command)[1].splitlines()]
+    assert not [line for line in lines if not line.isprintable()]
+    assert any(line.startswith(r"\x1b[31mred\n\u202e ") for line in lines)
+    assert odd("get", "totals", "caller=\x1b[31mred\n\u202e")[1].splitlines()[0] == r"totals caller=\x1b[31mred\n\u202e"
+
+
+def test_a_very_long_text_widens_no_line_of_a_table_but_its_own(odd: Shell) -> None:
+    lines = odd("scan", "totals")[1].splitlines()
+    assert [len(line) > 100 for line in lines if not line.startswith("xxx")] == [False] * 5
+    assert any("x" * 5_000 in line for line in lines)

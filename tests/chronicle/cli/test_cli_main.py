@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -47,6 +48,15 @@ def test_every_command_that_is_listed_exists_and_explains_itself(capsys: pytest.
         assert f"  {name} " in listed
         assert main.run([name, "--help"]) == 0
         assert capsys.readouterr().out.startswith(f"Usage: chronicle {name}")
+
+
+def test_the_help_of_every_command_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    groups = {"dev": ["kafka"], "topics": ["create", "list"]}
+    names = [name for name in main.cli.list_commands(click.Context(main.cli)) if name not in groups]
+    for name in [*names, *(f"{group} {part}" for group, parts in groups.items() for part in parts)]:
+        assert main.run([*name.split(), "--help"]) == 0
+        examples = capsys.readouterr().out.partition("\n\n")[2].partition("Options:")[0]
+        assert f"chronicle {name}" in examples, name
 
 
 @pytest.mark.parametrize(
@@ -152,3 +162,21 @@ def test_a_state_at_a_url_that_is_not_known_is_refused_instead_of_becoming_a_dir
     assert main.run(["init", str(tmp_path), "--example", "bank"]) == 0
     assert main.run(["status", "-f", str(tmp_path / "chronicle.yaml"), "--state", url]) == 2
     assert "give a path, s3://BUCKET/PREFIX or s3a://BUCKET/PREFIX" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"),
+    [({"TERM": "xterm"}, True), ({"TERM": "dumb"}, False), ({"TERM": "xterm", "NO_COLOR": "1"}, False)],
+)
+def test_colour_is_for_terminals_that_have_it_and_people_who_want_it(
+    environment: dict[str, str], coloured: bool
+) -> None:
+    ours, theirs = pty.openpty()
+    kept = {name: value for name, value in os.environ.items() if name not in ("TERM", "NO_COLOR")}
+    command = [sys.executable, "-m", "chronicle.cli.main", "check", "-f", "nowhere.yaml"]
+    subprocess.run(command, stderr=theirs, env=kept | environment, check=False)
+    os.close(theirs)
+    said = os.read(ours, 4096)
+    os.close(ours)
+    assert b"nowhere.yaml" in said
+    assert (b"\x1b" in said) == coloured

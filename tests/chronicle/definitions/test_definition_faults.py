@@ -131,6 +131,11 @@ def test_a_key_given_twice_names_both_places() -> None:
     assert place_of(fault) == (19, 1)
 
 
+def test_a_variable_inside_braces_is_told_to_be_quoted() -> None:
+    assert only_fault("source: {journal: ${DIR}}\n").fix == 'inside { } a ${NAME} needs quotes: "${NAME}"'
+    assert "CH001" not in {fault.code for fault in faults_of('source: {journal: "${DIR:d}"}\n')}
+
+
 @pytest.mark.parametrize(
     ("text", "code"),
     [

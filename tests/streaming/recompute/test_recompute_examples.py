@@ -180,3 +180,23 @@ def test_a_view_without_keys_has_one_row(worked: Answers) -> None:
 
 def test_every_append_has_the_fate_that_the_reference_gives_it(worked: Answers) -> None:
     assert worked.fates == {"applied": 8, "late": 1, "malformed": 1, "future": 1, "retroactive": 1}
+
+
+def test_a_group_without_relations_is_recomputed_and_rows_that_left_their_type_are_told(spark: SparkSession) -> None:
+    text = """
+chronicle: 1
+name: plain
+chronicles:
+  readings: {columns: {meter: string, count: int64, level: double, at: timestamp}, chronon: at}
+views:
+  counts: {from: readings, group_by: meter, select: {total: sum(count)}}
+  levels: {from: readings, group_by: meter, select: {total: sum(level)}}
+"""
+    values = [("a", 1, 1.5), ("a", 2, 2.5), ("b", (1 << 63) - 1, 1e308), ("b", 1, 1e308)]
+    bodies = [dict(zip(("meter", "count", "level"), value, strict=True), at="2026-03-01T00:00:00Z") for value in values]
+    now = parse_instant("2026-03-01T00:00:00Z")
+    found = answers(spark, text, [Record(0, at, now, None, (), _json(body)) for at, body in enumerate(bodies)])
+    assert not found.differences()
+    for view in ("counts", "levels"):
+        assert [key.key for key in found.recomputed[view].overflowed] == [("b",)]
+        assert [key.key for key in found.recomputed[view].rows] == [("a",)]

@@ -9,7 +9,7 @@ import pytest
 from refusal_cases import Documented, documented, expected, paste, verdict_of
 
 from chronicle.cli.main import run
-from chronicle.definitions import load
+from chronicle.definitions import load, load_text
 from views.check import Verdict, ViewVerdict, check
 from views.parse.codes import Code
 
@@ -126,3 +126,31 @@ def test_a_view_is_refused_for_the_reasons_beside_it(further: Verdict, name: str
 def test_a_function_is_refused_by_the_name_that_was_written(judge: Callable[[str], ViewVerdict], call: str) -> None:
     (fault,) = judge(f"SELECT caller, count(*) AS n FROM calls WHERE {call} IS NULL GROUP BY caller").refusals
     assert f"'{call}'" in fault.what
+
+
+def test_the_fix_of_an_unknown_chronicle_keeps_the_form_and_the_key(judge: Callable[[str], ViewVerdict]) -> None:
+    (fault,) = judge("from: cals\ngroup_by: [caller]\nselect: {n: count(*)}").refusals
+    assert fault.fix == "v:\n  from: calls\n  group_by: [caller]\n  select: {n: count(*)}"
+
+
+def test_the_fix_of_an_unknown_chronicle_keeps_the_name_that_qualifies(judge: Callable[[str], ViewVerdict]) -> None:
+    (fault,) = judge("SELECT cals.caller, count(*) AS n FROM cals GROUP BY cals.caller").refusals
+    assert "FROM calls AS cals" in fault.fix
+
+
+def test_the_fix_of_an_ambiguous_column_is_one_that_fits() -> None:
+    group = (
+        "chronicle: 1\nname: g\nchronicles: {lines: {columns: {number: string, place: int64, open: bool}}}\n"
+        "relations: {owners: {key: [number, open], columns: {number: string, open: int64, name: string}}}\n"
+    )
+    query = "SELECT name, count(*) AS n FROM lines JOIN owners ON lines.number = owners.number AND place = open"
+    view = f'views:\n  v: {{sql: "{query} GROUP BY name"}}\n'
+    (fault,) = check(load_text(group + view)).views["v"].refusals
+    assert "lines.open or owners.open" in fault.what
+    assert "place = owners.open" in fault.fix
+    assert set(paste(fault.fix, group=group).admitted) == {"v"}
+
+
+def test_a_name_that_cannot_be_says_what_names_are(judge: Callable[[str], ViewVerdict]) -> None:
+    (fault,) = judge('SELECT caller AS "who is", count(*) AS n FROM calls GROUP BY caller').refusals
+    assert fault.what == "a column cannot be called 'who is': names have a-z, 0-9 and _, first a letter"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator
 
@@ -95,6 +96,15 @@ def test_json_cloudevents_and_lines_are_taken_one_or_many(
         ("application/json", json.dumps([CALL, CALL | {"seconds": "x"}]).encode(), 422, "append 1: seconds"),
         ("application/json", json.dumps({"visits": [CALL]}).encode(), 422, "unknown chronicle 'visits'"),
         ("application/cloudevents+json", json.dumps(EVENT | {"data": 5}).encode(), 422, "data is not a JSON object"),
+        (
+            "application/cloudevents+json",
+            b'{"specversion": "1.0", "type": "t", "data_base64": "e30="}',
+            422,
+            "data_base64",
+        ),
+        ("application/cloudevents-batch+json", b'[{"specversion": "1.0", "type": "t"}]', 422, "has no data"),
+        ("application/cloudevents+json", json.dumps(CALL).encode(), 422, "has no specversion"),
+        ("application/cloudevents+json", b"[5]", 422, "not a JSON object"),
         ("text/plain", b"{}", 415, "'text/plain' is not a type of append"),
         ("application/json", b" " * (MAX_BODY + 1), 413, "at most 16 MB"),
     ],
@@ -123,3 +133,9 @@ def test_a_page_of_another_site_cannot_append_through_somebodys_browser(calls: C
 
 def test_a_huge_batch_of_keys_is_413(http: httpx.Client) -> None:
     problem_of(http.post("/v1/views/usage/batch", content=b" " * (MAX_BODY + 1)), 413)
+
+
+def test_a_coded_body_is_refused_as_such(calls: Calls, http: httpx.Client) -> None:
+    answer = http.post(CALLS, content=gzip.compress(json.dumps(CALL).encode()), headers={"content-encoding": "gzip"})
+    assert "gzip" in problem_of(answer, 415)["detail"]
+    assert journalled(calls) == []

@@ -234,3 +234,16 @@ def test_keys_of_other_types_are_read_from_the_query_and_refused_where_they_are_
             {"amount": "NaN"}, {"amount": "1e999999999"}, {"amount": "-1e99"}, {"key.at": "2026"}, {"key.at": "5"},
         ):  # fmt: skip
             problem_of(http.get("/v1/views/by", params={**good, **wrong}), 400)
+
+
+def test_a_row_whose_key_is_null_is_asked_for_by_its_name(tmp_path) -> None:
+    calls = Calls(project_in(tmp_path, DEFINITION.replace("caller: string", "caller: string?")))
+    calls.call(None, MARCH, seconds=7).call("null", MARCH, seconds=8).commit()
+    with served(calls) as http:
+        assert http.get("/v1/views/totals?null=caller").json()["key"] == {"caller": None}
+        assert http.get("/v1/views/totals?caller=null").json()["key"] == {"caller": "null"}
+        assert (
+            "caller=null" in problem_of(http.get("/v1/views/moving?null=caller&at=2020-01-01T00:00:00Z"), 404)["detail"]
+        )
+        problem_of(http.get("/v1/views/totals?null=caller&caller=c1"), 400)
+        problem_of(http.get("/v1/views/totals?null=number"), 400)

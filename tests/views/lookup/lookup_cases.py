@@ -101,7 +101,7 @@ class Calls:
     def lookups(self) -> Views:
         return connect(self.project)
 
-    def call(self, caller: str, at: str, seconds: int = 60, amount: int = 0) -> Calls:
+    def call(self, caller: str | None, at: str, seconds: int = 60, amount: int = 0) -> Calls:
         chronon = parse_instant(at)
         self.pending.append({"caller": caller, "at": chronon, "seconds": seconds, "amount": amount})
         self.offset += 1

@@ -235,7 +235,8 @@ def test_keys_of_every_type_are_taken_as_values_and_as_text() -> None:
     assert reader.read(text)[1] == values
     nothing = dict.fromkeys(types)
     assert reader.read(nothing)[1] == nothing
-    for wrong in ({"i": "5.5"}, {"b": "yes"}, {"t": "2026-03-01"}, {"y": "March"}, {"m": "1.555"}, {"m": "x"}):
+    numbers = [{"i": "5.5"}, {"m": "1.555"}, {"m": "x"}, {"m": "1_0"}, {"m": "\u0661"}, {"m": " 1"}, {"d": "nan"}]
+    for wrong in (*numbers, {"b": "yes"}, {"t": "2026-03-01"}, {"y": "March"}, {"y": "20260301"}):
         with pytest.raises(UsageError, match=r"is no|has no offset"):
             reader.read(values | wrong)
 
