@@ -208,10 +208,11 @@ def _lay(regimes: Sequence[Regime]) -> Iterator[Piece]:
                 yield bridge
             if first is None:
                 return
-            following = _in_force(regimes, starts)
-            if bridge and regimes[following].grid != grid:
-                index, boundary = following, starts
-                continue
+            if bridge:
+                index = _in_force(regimes, starts)  # what came and went within the bridge changes nothing
+                if regimes[index].grid != grid:
+                    boundary = starts
+                    continue
         change = _change(regimes, index, grid)
         if change is None:
             yield Stretch(grid, first, None)

@@ -40,6 +40,11 @@ _Handler = Callable[[int, FrameType | None], Any] | int | signal.Handlers | None
 
 _MOMENT_SECONDS = 120.0
 
+JOB_SETTINGS = {
+    # Hadoop forks a `chmod` for each file and for its checksum; a checkpoint that is made anew needs none
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+}
+
 MOST = 500_000
 """Appends an epoch takes at most, unless --max-batch says otherwise: bounds memory, not correctness."""
 
@@ -111,7 +116,8 @@ def run(
                 retention.apply(ends[JOURNAL])
             return state
         log = None if options.verbose else home.own / "spark.log"
-        spark = open_session(options.master, project.definition.name, jars=options.jars, log=log)
+        name = project.definition.name
+        spark = open_session(options.master, name, jars=options.jars, log=log, settings=JOB_SETTINGS)
         _heed(stopping)  # Spark has taken SIGINT for itself
         try:
             mapper = mapper_of(source, plan)

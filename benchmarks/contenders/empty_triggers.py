@@ -1,5 +1,7 @@
-"""What a micro-batch costs that does nothing: Spark's own source of rows and an empty foreachBatch, in a session like
-the job's. `python -m benchmarks.contenders.empty_triggers WORK COUNT` prints the seconds between two batches.
+"""What a micro-batch costs that does nothing: Spark's own source of rows and an empty foreachBatch.
+
+`python -m benchmarks.contenders.empty_triggers WORK COUNT` prints the seconds between two batches in a session as Spark
+has it; with `--tuned` in one with the settings of the job.
 """
 
 from __future__ import annotations
@@ -14,12 +16,14 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
-from streaming.run import RunOptions
+from benchmarks.contenders.native import session
+from streaming.run import JOB_SETTINGS, RunOptions
 from streaming.session import open_session
 
 
-def main(work: Path, count: int) -> None:
-    spark = open_session(RunOptions().master, "empty", log=work / "empty.log")
+def main(work: Path, count: int, tuned: bool) -> None:
+    master = RunOptions().master
+    spark = open_session(master, "empty", log=work / "empty.log", settings=JOB_SETTINGS) if tuned else session(master)
     checkpoint = work / "empty-checkpoint"
     shutil.rmtree(checkpoint, ignore_errors=True)
     ended: list[float] = []
@@ -40,4 +44,4 @@ def main(work: Path, count: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), "--tuned" in sys.argv)

@@ -25,7 +25,7 @@ ROW = "view string, first string, second string, calls bigint, seconds bigint, l
 
 
 def main(work: Path) -> None:
-    spark = session(jars(), **SETTINGS)
+    spark = session(jars=jars(), **SETTINGS)
     table, checkpoint = work / "merged", work / "merge-checkpoint"
     for directory in (table, checkpoint):
         shutil.rmtree(directory, ignore_errors=True)

@@ -36,8 +36,8 @@ def main(work: Path) -> None:
     spark.stop()
 
 
-def session(jars: str = "", **settings: str) -> SparkSession:
-    builder = SparkSession.builder.master("local[2]").config("spark.jars", jars)
+def session(master: str = "local[2]", jars: str = "", **settings: str) -> SparkSession:
+    builder = SparkSession.builder.master(master).config("spark.jars", jars)
     for key, value in {**SETTINGS, **settings}.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()

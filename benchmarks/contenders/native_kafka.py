@@ -10,7 +10,7 @@ from benchmarks.contenders.topic import calls_of, jars
 
 
 def main(work: Path) -> None:
-    spark = session(jars())
+    spark = session(jars=jars())
     keep(spark, calls_of(spark, work), work / "native-kafka-checkpoint")
     spark.stop()
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from calendars import Calendar, CalendarError, KeyedCalendar, Version, format_instant, parse_calendar, parse_instant
 
+DAY = 86_400_000_000
 FIRST, UNTIL = parse_instant("2024-06-01T00:00:00Z"), parse_instant("2027-06-01T00:00:00Z")
 
 
@@ -91,13 +92,20 @@ def test_keys_with_the_same_versions_share_one_calendar() -> None:
 
 
 dates = st.dates(date(2023, 1, 1), date(2026, 12, 31))
-versions = st.lists(
-    st.tuples(st.integers(FIRST, UNTIL), dates, st.sampled_from(ZONES)),
-    min_size=1,
-    max_size=4,
-    unique_by=lambda drawn: drawn[0],
-).map(lambda drawn: tuple(sorted(drawn)))
-everies = st.sampled_from(["P1M", "P1W", "P3M", "P10D"])
+
+
+def changing(since: st.SearchStrategy[int], at_most: int, dates: st.SearchStrategy[date]) -> st.SearchStrategy:
+    drawn = st.tuples(since, dates, st.sampled_from(ZONES))
+    several = st.lists(drawn, min_size=1, max_size=at_most, unique_by=lambda each: each[0])
+    return several.map(lambda each: tuple(sorted(each)))
+
+
+far_apart = changing(st.integers(FIRST, UNTIL), 4, dates)
+within_days = changing(st.integers(FIRST, FIRST + 5 * DAY), 8, st.sampled_from([date(2024, 1, 1), date(2024, 1, 3)]))
+"""Many a change and back again within one period, or within the bridge between two."""
+
+versions = far_apart | within_days
+everies = st.sampled_from(["P1M", "P1W", "P3M", "P10D", "P1D"])
 
 
 @given(everies, versions)
@@ -110,6 +118,25 @@ def test_changed_calendars_leave_no_gap_and_no_overlap(every: str, changes: tupl
     for period in periods:
         assert calendar.period(period.n) == period
         assert calendar.parse_label(period.label) == period
+
+
+def test_what_came_and_went_within_a_merged_rest_cuts_no_period() -> None:
+    """A quarter of a day is left until UTC's next midnight, so the day is longer; within it another zone came and went
+    again. That zone's own days began in the middle of it, and two periods held one instant."""
+    changes = tuple(
+        (parse_instant(since), date(2024, 1, 1), zone)
+        for since, zone in [
+            ("2026-03-01T00:00:00Z", "Asia/Kathmandu"),
+            ("2026-03-10T03:04:09Z", "UTC"),
+            ("2026-03-10T19:34:58Z", "Asia/Kathmandu"),
+            ("2026-03-11T16:20:14Z", "UTC"),
+        ]
+    )
+    found = keyed(every="P1D").at(changes).periods_between(changes[2][0], parse_instant("2026-03-13T00:00:00Z"))
+    assert [(format_instant(period.start), format_instant(period.end)) for period in found] == [
+        ("2026-03-10T18:15:00Z", "2026-03-12T00:00:00Z"),
+        ("2026-03-12T00:00:00Z", "2026-03-13T00:00:00Z"),
+    ]
 
 
 @given(everies, versions)
@@ -125,9 +152,9 @@ def test_a_change_never_moves_a_period_that_had_started(every: str, changes: tup
 @given(everies, versions)
 def test_no_period_is_shorter_than_half_the_nominal_one(every: str, changes: tuple[Version, ...]) -> None:
     calendar = keyed(every=every).at(changes)
-    shortest = {"P1M": 28, "P1W": 7, "P3M": 89, "P10D": 10}[every]
+    shortest = {"P1M": 28, "P1W": 7, "P3M": 89, "P10D": 10, "P1D": 1}[every]
     for period in calendar.periods_between(FIRST, UNTIL):
-        assert period.end - period.start >= (shortest / 2 - 1.1) * 86_400_000_000
+        assert period.end - period.start >= (shortest / 2 - 1.1) * DAY
 
 
 @given(st.lists(versions, min_size=1, max_size=5), st.integers(0, 2**32))
