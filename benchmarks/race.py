@@ -7,25 +7,38 @@ from __future__ import annotations
 
 import math
 import statistics
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from benchmarks.contenders.work import FILES
 from benchmarks.figures import Figure, progress
 from benchmarks.processes import Ended, contend
 
+Measure = Literal["seconds", "warm", "whole"]
+MEASURED: Mapping[Measure, str] = {
+    "seconds": "",
+    "warm": ", without the first micro-batch",
+    "whole": ", from the start of its process to its end",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Rounds:
-    """One contender's: seconds of each, those without the first micro-batch, the most memory."""
+    """One contender's: seconds of each, those without the first micro-batch, those of its whole process (where it was
+    not asked for its answers too), the most memory."""
 
     seconds: list[float] = field(default_factory=list)
     warm: list[float] = field(default_factory=list)
+    whole: list[float] = field(default_factory=list)
     megabytes: list[float] = field(default_factory=list)
 
-    def note(self, ended: Ended) -> None:
+    def note(self, ended: Ended, whole: float | None) -> None:
+        if whole is not None:
+            self.whole.append(whole)
         self.seconds.append(ended.printed["seconds"])
         if ended.printed["warm"]:
             self.warm.append(ended.printed["warm"])
@@ -61,14 +74,15 @@ class Race:
         what = f"{self.names[name]}, {self.calls:,} calls, {self.what}"
         return Figure(what, statistics.median(rates), "calls/s", "", detail)
 
-    def ratio(self, ours: str, theirs: str, target: str = "", *, warm: bool = False) -> Figure:
+    def ratio(self, ours: str, theirs: str, target: str = "", measure: Measure = "seconds") -> Figure:
         """How many times as fast `ours` is: in each round by itself, for the machine may be busier in one of them."""
-        what = f"{self.names[ours]} against {self.names[theirs]}{', without the first micro-batch' if warm else ''}"
+        what = f"{self.names[ours]} against {self.names[theirs]}{MEASURED[measure]}"
         if absent := {ours, theirs} & self.missing.keys():
             return Figure(what, math.nan, "", target, f"not measured: {', '.join(map(self.names.__getitem__, absent))}")
-        one, other = self.rounds[ours], self.rounds[theirs]
-        pairs = zip(one.warm, other.warm, strict=True) if warm else zip(one.seconds, other.seconds, strict=True)
-        ratios = [their / our for our, their in pairs]
+        one, other = (getattr(self.rounds[name], measure) for name in (ours, theirs))
+        if not one:
+            return Figure(what, math.nan, "", target, "not measured in a single round")
+        ratios = [their / our for our, their in zip(one, other, strict=True)]
         return Figure(what, statistics.median(ratios), "times", target, f"{min(ratios):.2g} to {max(ratios):.2g}")
 
 
@@ -82,6 +96,7 @@ def race(work: Path, calls: int, names: Mapping[str, str], rounds: int, what: st
             if name in missing:
                 continue
             progress(f"round {number + 1} of {rounds}: {names[name]}")
+            began = time.perf_counter()
             try:
                 ended = contend(name, work, *(["--answers"] if number == 0 else []))
             except RuntimeError as error:
@@ -94,7 +109,8 @@ def race(work: Path, calls: int, names: Mapping[str, str], rounds: int, what: st
                 continue
             if number == 0:
                 answers[name] = ended.printed["digest"]
-            ran.setdefault(name, Rounds()).note(ended)
+            whole = time.perf_counter() - began if number else None
+            ran.setdefault(name, Rounds()).note(ended, whole)
     for name in disagreeing(answers):
         missing[name] = "its answers differ from those of the others"
         ran.pop(name, None)

@@ -36,8 +36,8 @@ NOT_YET = "No results are written here yet."
 
 METHOD = """Medians. Contenders take turns in one run and have to give the same answers; a ratio is the median of the
 rounds' own ratios. MB are the most resident memory of a run, all its processes together. Three rounds of two million
-calls (`--quick`: one of 200,000), so that all takes about half an hour (five minutes). A run begins with cold processes
-and a new state or table; starting processes and sessions is not counted.
+calls (`--quick`: one of 200,000). A run begins with cold processes and a new state or table; starting processes,
+sessions and workers is not counted, but in the lines that say so.
 """
 
 

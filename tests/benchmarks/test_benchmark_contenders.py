@@ -83,8 +83,8 @@ def test_small_epochs_are_measured_one_by_one(tmp_path: Path) -> None:
 def test_contenders_from_kafka_give_the_same_answers(tmp_path: Path) -> None:
     contenders = {name: what for name, what in kafka.CONTENDERS.items() if name not in kafka.OPTIONAL}
     figures = kafka.throughput(tmp_path, calls=4_000, rounds=1, contenders=contenders)
-    assert [figure.unit for figure in figures] == ["calls/s"] * 4 + ["times"] * 5
-    assert all(figure.value > 0 for figure in figures)
+    assert [figure.unit for figure in figures] == ["calls/s"] * 4 + ["times"] * 2 + [""] + ["times"] * 3
+    assert all(figure.value > 0 for figure in figures if figure.unit)
 
 
 @pytest.mark.deep

@@ -40,7 +40,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
         yield started
 
 
-@pytest.mark.parametrize("sent", [True, False])
+@pytest.mark.parametrize("sent", [True, pytest.param(False, marks=pytest.mark.deep)])
 @pytest.mark.timeout(7200 if DEEP else 900)
 def test_executors_and_drivers_killed_in_the_middle_of_epochs_leave_the_rows_of_the_reference(
     cluster: SparkCluster, tmp_path: Path, sent: bool
