@@ -69,6 +69,7 @@ def test_every_contender_gives_the_same_answers_and_its_memory(tmp_path: Path) -
     assert shown[f"{CONTENDERS['ours']} against {CONTENDERS['native']}"].value > 0
 
 
+@pytest.mark.deep
 @pytest.mark.slow
 @pytest.mark.spark
 def test_small_epochs_are_measured_one_by_one(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def _chronicle(directory: Path, *arguments: str) -> subprocess.CompletedProcess[
     return subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=280, check=False)
 
 
-@pytest.mark.parametrize("example", FILES)
+@pytest.mark.parametrize("example", ["telecom", pytest.param("flyer", marks=pytest.mark.deep)])
 def test_the_engine_and_spark_sql_give_the_same_rows_of_an_example(example: str, tmp_path: Path) -> None:
     for command in (("init", ".", "--example", example), *FILES[example], ("run", "--once")):
         done = _chronicle(tmp_path, *command)
