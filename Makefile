@@ -4,11 +4,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/chronicle/bin
+export PATH := $(TOOLS):$(PATH)
 # These run side by side; the others start JVMs and brokers of their own, so one after another.
 QUICK := not spark and not kafka and not slow
 
 .DEFAULT_GOAL := help
-.PHONY: help setup jars demo test test-quick test-deep lint format bench bench-quick contenders lock clean
+.PHONY: help setup jars helm demo test test-quick test-deep lint format bench bench-quick contenders lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -26,17 +28,20 @@ $(READY): requirements.lock pyproject.toml
 jars: setup ## Let Maven copy the Kafka and Delta jars into the cache (the embedded default needs none)
 	@sh deploy/jars.sh
 
+helm: ## Build Helm from the Go module proxy into the cache, for the tests of the chart (needs go)
+	@test -x $(TOOLS)/helm || GOBIN=$(TOOLS) go install helm.sh/helm/v3/cmd/helm@v3.19.0
+
 demo: setup ## 200,000 calls through the engine: bills, a moving sum, the ledger, a refused view
 	@$(BIN)/python examples/demo.py
 
 test: lint jars ## Everything CI runs: lint, types, import contracts, all tests
 	$(BIN)/pytest -n 2 -m "$(QUICK)"
-	$(BIN)/pytest -m "not ($(QUICK)) and not deep" --durations=10
+	$(BIN)/pytest -m "not ($(QUICK)) and not deep" --durations=10 -rs
 
 test-quick: setup ## The quick loop: no Spark, no broker, no killed processes
 	$(BIN)/pytest -n 2 -m "$(QUICK)"
 
-test-deep: lint jars ## The long campaigns (hours)
+test-deep: lint jars helm ## The long campaigns (hours)
 	HYPOTHESIS_PROFILE=deep $(BIN)/pytest --timeout=7200
 
 lint: setup ## ruff, mypy --strict, import contracts
