@@ -35,7 +35,7 @@ def test_the_figures_of_the_readme_are_those_of_the_results() -> None:
 
 
 def test_the_readme_shows_every_line_of_the_chosen_suites_without_details() -> None:
-    results = report([Section("engine", tuple(figures()), "3 s"), Section("lookups", (figures()[0],), "1 s")], "bench")
+    results = report([Section("engine", tuple(figures()), "3 s"), Section("checking", (figures()[0],), "1 s")], "bench")
     lines = shown(results).splitlines()
     assert lines[0].startswith("[All results](benchmarks/RESULTS.md): `bench`, ")
     assert lines[4:] == [
