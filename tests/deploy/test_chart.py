@@ -59,7 +59,7 @@ def test_the_manifests_were_rendered_from_this_chart() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("helm") is None, reason="no Helm (make helm); the digests above say that nothing has changed")
+@pytest.mark.skipif(shutil.which("helm") is None, reason="no Helm (make helm); the digests say nothing has changed")
 @pytest.mark.parametrize("mode", MODES)
 def test_helm_renders_what_stands_here(mode: str) -> None:
     values = ["-f", "rendered/values.yaml", *(word for each in MODES[mode] for word in ("--set", each))]
