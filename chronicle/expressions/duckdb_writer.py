@@ -154,6 +154,8 @@ class DuckDbWriter(SqlWriter):
         text = self.write(operand)
         if source == DOUBLE and target == INT64:
             return _as(f"round({text})", target)
+        if source == DOUBLE and target.kind is Kind.DECIMAL:
+            return self.let((operand,), lambda x: _fitting(x, target))
         if source == DOUBLE or (target == DOUBLE and _loses_digits(source)):
             return _as(f"CAST({text} AS VARCHAR)", target)
         if source == TIMESTAMP:
@@ -220,6 +222,13 @@ def _read(text: str, target: DataType) -> str:
     problem = _as(f"error(concat('not a {target}: ', {text}))", target)
     readable = f"regexp_full_match({text}, {text_literal(TEXTS[target.kind])})"
     return f"(CASE WHEN {text} IS NULL THEN NULL WHEN {readable} THEN {value} ELSE {problem} END)"
+
+
+def _fitting(double: str, target: DataType) -> str:
+    """DuckDB reads a number that is written with an exponent into a decimal that has too few digits for it."""
+    problem = _as(f"error(concat('not a {target}: ', {double}))", target)
+    value = _as(f"CAST({double} AS VARCHAR)", target)
+    return f"(CASE WHEN abs({double}) >= 1e{target.precision - target.scale} THEN {problem} ELSE {value} END)"
 
 
 def _instant_text(text: str) -> str:

@@ -110,6 +110,14 @@ RULES: dict[str, dict[str, Outcome]] = {
         "w - 0.000000001": Decimal("99999999999999999999999999999.999999998"),
         "w / 0.01": FAILURE,
     },
+    "a double that a decimal has too few digits for is no number of it": {
+        "cast(d - d + 1.0000000000000002e17 as decimal(20,3))": FAILURE,
+        "cast(d - d + 9.9999999999999984e16 as decimal(20,3))": Decimal("99999999999999980.000"),
+        "cast(d - d - 1e35 as decimal(38,3))": FAILURE,
+        "cast(d - d - 1e3 as decimal(5,2))": FAILURE,
+        "cast(d - d + 9.99994e2 as decimal(5,2))": Decimal("999.99"),
+        "cast(d - d + 9.99995e2 as decimal(5,2))": FAILURE,
+    },
     "texts are compared and counted by code point": {
         "s < 'StraΩ'": True,
         "'Z' < 'a'": True,
