@@ -2,7 +2,7 @@
 
 session.py   a quiet Spark session
 source.py    where appends come from: the journal, or Kafka
-kafka_source.py, kafka_messages.py   Kafka's extents and reads, and what its messages are to the map
+kafka_source.py   Kafka's extents, and its messages
 attendance.py   a source that is away: said, waited for
 ranges.py    the streaming source that tells Spark how far there is something to read
 planning.py  which offsets an epoch reads, and what a crash left to be repeated

@@ -11,54 +11,27 @@ import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 from pyspark import Broadcast
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import col
 
 from streaming.failures import recognised
-from streaming.kafka_source import KafkaMapper
 from streaming.planning import appends_in
-from streaming.source import JournalSource
-from streaming.tasks import FOLDED, MAPPED, FoldShards, Group, MapRanges, Reader, WarmUp, WholeEpoch, ignored
+from streaming.source import Reader, Source
+from streaming.tasks import FOLDED, MAPPED, FoldShards, Group, MapRanges, WarmUp, WholeEpoch, ignored
 from views.kernel.failpoints import reach
 from views.kernel.fold import fold, outcome_of
 from views.kernel.in_process import ranges_of
 from views.kernel.map import SlotRange
 from views.kernel.rebuild import rebuild
-from views.kernel.relay import FileRelay
+from views.kernel.relay import ALONE, FileRelay, Relay
 from views.plan import GroupPlan
 from views.state import EpochPlan, State, Stretch
 
 SMALL = 20_000
 """Appends up to which one task is quicker than two stages."""
-
-
-class Mapper(Protocol):
-    """How a source's messages of some ranges reach the map: rows (shard, blob)."""
-
-    def mapped(self, spark: SparkSession, group: Group, ranges: Sequence[SlotRange], epoch: EpochPlan) -> DataFrame: ...
-
-
-@dataclass(frozen=True, slots=True)
-class JournalMapper:
-    """Tasks read the journal's files themselves. The range is cut into a part for each core where no view joins a
-    relation: then all that a part needs of those before it is their clock."""
-
-    source: JournalSource
-    divisible: bool = False
-
-    def mapped(self, spark: SparkSession, group: Group, ranges: Sequence[SlotRange], epoch: EpochPlan) -> DataFrame:
-        (whole,) = ranges
-        cores = spark.sparkContext.defaultParallelism
-        parts = _cut(whole, min(cores, 1 + (whole.end - whole.start) // SMALL)) if self.divisible else [whole]
-        directory = group.state / "relay"
-        shutil.rmtree(directory, ignore_errors=True)
-        directory.mkdir()
-        relays = [FileRelay(directory, epoch.epoch, part) for part in range(len(parts))]
-        numbers = spark.range(0, len(parts), 1, len(parts))
-        return numbers.mapInArrow(MapRanges(group, tuple(parts), self.source.read, relays), MAPPED)
 
 
 def _cut(whole: SlotRange, parts: int) -> list[SlotRange]:
@@ -79,10 +52,10 @@ class EpochRunner:
     spark: SparkSession
     plan: GroupPlan
     state: State
-    mapper: Mapper
+    source: Source
     _plan_id: str = field(init=False)
     _shipped: Broadcast[bytes] = field(init=False)
-    _planned: dict[WholeEpoch, Any] = field(default_factory=dict)
+    _planned: tuple[WholeEpoch, Any] | None = None
 
     def __post_init__(self) -> None:
         pickled = pickle.dumps(self.plan)
@@ -113,27 +86,47 @@ class EpochRunner:
         reach("planned")
         if not ranges:
             self._mark(epoch)
-        elif isinstance(self.mapper, JournalMapper) and self._is_local and appends_in(epoch) <= SMALL:
-            self._in_one_task(self.mapper.source).count()
-        elif isinstance(self.mapper, KafkaMapper) and self._is_local and appends_in(epoch) <= SMALL:
-            rows_of(self.mapper.whole(session, self.group, ranges, epoch)).count()
+        elif self._is_local and appends_in(epoch) <= SMALL:
+            self._in_one_task().count()
         else:
-            mapped = self.mapper.mapped(session, self.group, ranges, epoch)
-            placed = self._placed(mapped, session)
+            placed = self._placed(self._mapped(session, ranges, epoch), session)
             rows_of(placed.mapInArrow(FoldShards(self.group, epoch), FOLDED)).count()
         reach("folded")
+
+    def _mapped(self, session: SparkSession, ranges: Sequence[SlotRange], epoch: EpochPlan) -> DataFrame:
+        """The shares of every range, which tasks read themselves. A range is cut where there are more cores than ranges
+        and no view joins a relation: then all that a part needs of those before it is their clock."""
+        directory = self.state.directory / "relay"
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir()
+        parts: list[tuple[SlotRange, Relay]] = []
+        for whole in ranges:
+            pieces = _cut(whole, self._pieces(whole, len(ranges)))
+            own = [FileRelay(directory, epoch.epoch, whole.slot, number) for number in range(len(pieces))]
+            parts += zip(pieces, own if len(pieces) > 1 else [ALONE], strict=True)
+        numbers = session.range(0, len(parts), 1, len(parts))
+        mapping = MapRanges(
+            self.group, tuple(part for part, _ in parts), self.source, tuple(relay for _, relay in parts)
+        )
+        return numbers.mapInArrow(mapping, MAPPED)
+
+    def _pieces(self, whole: SlotRange, ranges: int) -> int:
+        if any(view.relations for view in self.plan.views):
+            return 1
+        cores = self.spark.sparkContext.defaultParallelism
+        return max(1, min(cores // ranges, 1 + (whole.end - whole.start) // (SMALL + 1)))
 
     def _placed(self, mapped: DataFrame, session: SparkSession) -> DataFrame:
         """The shares of every shard where it is folded."""
         folds = min(self.state.shards, session.sparkContext.defaultParallelism)
         return mapped.repartitionById(folds, (col("shard") % folds).cast("int"))
 
-    def _in_one_task(self, source: JournalSource) -> Any:
+    def _in_one_task(self) -> Any:
         """The rows that run the epoch written down last; planning them costs more than a small epoch's work."""
-        task = WholeEpoch(self.group, source.read)
-        if task not in self._planned:
-            self._planned = {task: rows_of(self.spark.range(0, 1, 1, 1).mapInArrow(task, FOLDED))}
-        return self._planned[task]
+        task = WholeEpoch(self.group, self.source, self.state.meta.slots)
+        if self._planned is None or self._planned[0] != task:
+            self._planned = (task, rows_of(self.spark.range(0, 1, 1, 1).mapInArrow(task, FOLDED)))
+        return self._planned[1]
 
     def _mark(self, epoch: EpochPlan) -> None:
         """An epoch that reads nothing and only moves the clocks of idle slots."""

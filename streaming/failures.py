@@ -12,11 +12,6 @@ import orjson
 from chronicle.errors import ChronicleError
 from streaming.source import SourceAwayError
 
-_KAFKA = re.compile(
-    r"(?:org\.apache\.kafka\.common\.errors\.\w+Exception|KAFKA_DATA_LOSS|java\.util\.concurrent\.TimeoutException)[^\n]*"
-)
-"""What brokers that restart, are slow, or lost something make of an epoch; whether it is lost is then asked."""
-
 _DIED = re.compile(r"Python worker exited unexpectedly", re.IGNORECASE)
 _NOT_STARTED = re.compile(r"Python worker (failed )?to connect back", re.IGNORECASE)
 _CARRIED = re.compile(r"chronicle-error:([A-Za-z0-9+/=]+):")
@@ -26,7 +21,8 @@ class CarriedError(RuntimeError):
     """A ChronicleError on its way: text that survives whatever wraps it."""
 
     def __init__(self, error: ChronicleError) -> None:
-        carried = b64encode(orjson.dumps([error.message, error.hint])).decode()
+        away = isinstance(error, SourceAwayError)
+        carried = b64encode(orjson.dumps([error.message, error.hint, away])).decode()
         super().__init__(f"chronicle-error:{carried}: {error.message}")
 
 
@@ -53,10 +49,8 @@ def recognised() -> Iterator[None]:
 def explained(error: BaseException) -> ChronicleError:
     text = str(error)
     if found := _CARRIED.search(text):
-        message, hint = orjson.loads(b64decode(found[1]))
-        return ChronicleError(message, hint)
-    if failed := _KAFKA.search(text):
-        return SourceAwayError(f"Kafka failed an epoch: {failed[0][:300]}", "--verbose shows Spark's log")
+        message, hint, away = orjson.loads(b64decode(found[1]))
+        return SourceAwayError(message, hint) if away else ChronicleError(message, hint)
     if _DIED.search(text):
         return ChronicleError(
             "the Python workers of Spark that ran an epoch died, one after another: killed, or out of memory",

@@ -222,7 +222,7 @@ class Job:
         stale = to_rebuild(self.runner.plan, self.state)
         if not stale.keys() - self._unfit:
             return
-        found = replay_of(self.runner.plan, self.state, self.source, self.spark)
+        found = replay_of(self.runner.plan, self.state, self.source)
         fit = {} if found is None else {name: count for name, count in stale.items() if name in found.views}
         self._unfit |= stale.keys() - fit.keys()
         if fit and found is not None:

@@ -8,14 +8,13 @@ did unless a change came in the epoch of another slot's tuples (`crossed`), and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
 
 from chronicle.errors import ChronicleError
 from streaming.cutting import cuts_of, first_offsets
-from streaming.kafka_source import KafkaSource, read_range
+from streaming.kafka_source import KafkaSource
 from streaming.source import JournalSource, Reader, Source, is_replayable
 from views.kernel.map import SlotRange
 from views.plan import GroupPlan, ViewPlan
@@ -47,8 +46,8 @@ def may_correct(plan: GroupPlan, state: State, source: Source, starts: Mapping[i
     return not (mixed and len(slots) > 1) and bool(starts) and _is_whole(plan, state, source, starts)
 
 
-def replay_of(plan: GroupPlan, state: State, source: Source, spark: SparkSession | None = None) -> Replay | None:
-    """None where some of it is gone. `spark` reads Kafka; without it, only what can be built is asked."""
+def replay_of(plan: GroupPlan, state: State, source: Source) -> Replay | None:
+    """None where some of it is gone."""
     standing = state.shard(LEDGER_SHARD).standing()
     ends = {slot: at.next_offset for slot, at in standing.slots.items()}
     if isinstance(source, JournalSource):
@@ -67,7 +66,7 @@ def replay_of(plan: GroupPlan, state: State, source: Source, spark: SparkSession
     own = {number for number, slot in enumerate(state.meta.slots) if slot.topic in plan.own_topics}
     return Replay(
         tuple(_without(stretch, own) for stretch in all_of_it),
-        _unread if spark is None else _Ahead(spark, source),
+        _Ahead(source),
         frozenset(view.name for view in plan.views if not crossed or _knows_all(plan, view)),
     )
 
@@ -99,20 +98,17 @@ def _knows_all(plan: GroupPlan, view: ViewPlan) -> bool:
 class _Ahead:
     """Reads more of a slot than it is asked for, since the next that it is asked for is what follows."""
 
-    spark: SparkSession
     source: KafkaSource
     _held: dict[int, tuple[int, int, pa.Table]] = field(default_factory=dict)
 
     def __call__(self, part: SlotRange) -> pa.Table:
         first, last, messages = self._held.get(part.slot, (0, 0, None))
         if messages is None or not (first <= part.start and part.end <= last):
-            first, last = part.start, max(part.end, part.start + _AHEAD)
-            messages = read_range(self.spark, self.source, part, last)
+            assert part.place is not None  # Kafka's slots are topic-partitions
+            first, there = part.start, self.source.extents()[part.place].next
+            last = max(part.end, min(there, first + _AHEAD))
+            messages = self.source.read(replace(part, end=last))
             self._held[part.slot] = (first, last, messages)
         offsets = messages.column("offset").to_numpy()
         begin, end = offsets.searchsorted([part.start, part.end])
         return messages.slice(begin, end - begin)
-
-
-def _unread(part: SlotRange) -> pa.Table:
-    raise AssertionError("nobody reads what is only asked for")

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,9 +18,9 @@ from pyspark.sql import SparkSession
 from chronicle.errors import ChronicleError, DefinitionError, UsageError
 from chronicle.project import Project
 from streaming.attendance import Attendance
-from streaming.epochs import EpochRunner, JournalMapper, Mapper
+from streaming.epochs import EpochRunner
 from streaming.job import Job, Watch, starts
-from streaming.kafka_source import KafkaMapper, KafkaSource
+from streaming.kafka_source import KafkaSource
 from streaming.planning import consumed, meaning, settle_definition, to_repeat
 from streaming.replay import replay_of
 from streaming.retention import Retention
@@ -53,7 +52,7 @@ PATIENCE = 60.0
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """`jars`: those of Spark's Kafka connector. `patience`: how many seconds `once` waits for a source that is away."""
+    """`patience`: how many seconds `once` waits for a source that is away."""
 
     once: bool = False
     trigger: str = "500 milliseconds"
@@ -61,7 +60,6 @@ class RunOptions:
     master: str = f"local[{os.cpu_count() or 2},4]"
     store: Literal["embedded", "delta"] | None = None
     verbose: bool = False
-    jars: tuple[Path, ...] = ()
     patience: float = PATIENCE
 
 
@@ -87,7 +85,7 @@ def run(
     """Runs until everything is drained (`once`) or SIGTERM or SIGINT; returns the state as it was left."""
     plan = plan_of(project)
     attendance = attendance or Attendance()
-    source = _source(project, options, attendance)
+    source = _source(project, attendance)
     home = project.home
     with writer_lock(home.own), _stopped_by_signals() as stopping:
         before, store = _known_views(home), _store(project, options)
@@ -117,11 +115,10 @@ def run(
             return state
         log = None if options.verbose else home.own / "spark.log"
         name = project.definition.name
-        spark = open_session(options.master, name, jars=options.jars, log=log, settings=JOB_SETTINGS)
+        spark = open_session(options.master, name, log=log, settings=JOB_SETTINGS)
         _heed(stopping)  # Spark has taken SIGINT for itself
         try:
-            mapper = mapper_of(source, plan)
-            runner = delta.runner(spark, plan, mapper) if delta else EpochRunner(spark, plan, state, mapper)
+            runner = delta.runner(spark, plan, source) if delta else EpochRunner(spark, plan, state, source)
             idle_seconds = project.definition.idle.average / 1_000_000
             job = Job(spark, runner, source, options.most, watch, idle_seconds, means, retention, stopping, attendance)
             if options.once:
@@ -166,7 +163,7 @@ def plan_of(project: Project) -> GroupPlan:
     return plan_group(definition, verdict.admitted.values())
 
 
-def _source(project: Project, options: RunOptions, attendance: Attendance) -> JournalSource | KafkaSource:
+def _source(project: Project, attendance: Attendance) -> JournalSource | KafkaSource:
     """The source; Kafka's once its brokers have answered."""
     path = project.journal_path
     own = [name for name, relation in project.definition.relations.items() if relation.source is not None]
@@ -177,19 +174,9 @@ def _source(project: Project, options: RunOptions, attendance: Attendance) -> Jo
         )
     if path is not None:
         return JournalSource.at(path.absolute())
-    if not any(jar.name.startswith("spark-sql-kafka") for jar in options.jars):
-        raise ChronicleError(
-            "Spark's Kafka connector is missing", "make jars (or set CHRONICLE_JARS to where the jars are)"
-        )
     source = KafkaSource.of(project.definition)
     attendance.awaited(source.extents, threading.Event())
     return source
-
-
-def mapper_of(source: JournalSource | KafkaSource, plan: GroupPlan) -> Mapper:
-    if isinstance(source, JournalSource):
-        return JournalMapper(source, divisible=not any(view.relations for view in plan.views))
-    return KafkaMapper(source)
 
 
 def prepared(project: Project, plan: GroupPlan, source: JournalSource | KafkaSource) -> State:

@@ -6,7 +6,7 @@ The journal is the topic `journal` with one partition. Kafka is in `streaming.ka
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -42,10 +42,18 @@ class OffsetsGoneError(ChronicleError):
 
 
 class Source(Protocol):
-    """Made on the driver; a copy travels to Spark's own process for streaming sources."""
+    """Made on the driver; copies travel to Spark's own process for streaming sources, and to the workers that read."""
 
     def extents(self) -> Extents:
         """Every topic-partition of the group; raises SourceAwayError where the source does not answer."""
+        ...
+
+    def read(self, part: SlotRange) -> pa.Table:
+        """The messages of a range, as `Journal.read_arrow` gives them; raises SourceAwayError too."""
+        ...
+
+    def read_together(self, parts: Sequence[SlotRange]) -> Sequence[pa.Table]:
+        """Those of each range, asked for at once."""
         ...
 
 
@@ -73,6 +81,9 @@ class JournalSource:
 
     def read(self, part: SlotRange) -> pa.Table:
         return self._journal().read_arrow(part.start, part.end)
+
+    def read_together(self, parts: Sequence[SlotRange]) -> Sequence[pa.Table]:
+        return [self.read(part) for part in parts]
 
     def retain(self, before: int, floor: int) -> int:
         """Lets appends go that are older than `before` and below `floor`; returns the bytes freed."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,20 +16,20 @@ from typing import Any
 import pyarrow as pa
 
 from streaming.failures import carried
+from streaming.source import Source
 from views.kernel.fold import fold, outcome_of
-from views.kernel.in_process import run_epoch
+from views.kernel.in_process import fold_all, ranges_of
 from views.kernel.map import MapKernel, SlotRange
 from views.kernel.partials import SlotResult
 from views.kernel.relay import Relay
 from views.kernel.wire import decode, encode
 from views.plan import GroupPlan
-from views.state import EpochPlan, State
+from views.state import EpochPlan, Slot, State
 
 MAPPED = "shard int, blob binary"
 FOLDED = "shard int, fresh boolean"
 
 Batches = Iterator[pa.RecordBatch]
-Reader = Callable[[SlotRange], pa.Table]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class MapRanges:
 
     group: Group
     ranges: Sequence[SlotRange]
-    read: Reader
+    source: Source
     relays: Sequence[Relay]
 
     def __call__(self, batches: Batches) -> Batches:
@@ -104,7 +104,7 @@ class MapRanges:
             for batch in batches:
                 for number in batch.column(0).to_pylist():
                     part = self.ranges[number]
-                    result = kernel.map(part, self.read(part), self.relays[number])
+                    result = kernel.map(part, self.source.read(part), self.relays[number])
                     yield from shares(result, self.group.shards)
 
 
@@ -148,7 +148,8 @@ class WholeEpoch:
     than the work. It holds nothing of the epoch, so that its frame is planned once and run again and again."""
 
     group: Group
-    read: Reader
+    source: Source
+    slots: tuple[Slot, ...]
 
     def __call__(self, batches: Batches) -> Batches:
         with carried():
@@ -156,7 +157,9 @@ class WholeEpoch:
             for _ in batches:
                 epoch = state.epochs.latest()
                 assert epoch is not None  # it is written down before it is run
-                run_epoch(plan, state, kernel, epoch, self.read)
+                ranges = ranges_of(epoch, self.slots)
+                messages = self.source.read_together(ranges)
+                fold_all(plan, state, epoch, list(map(kernel.map, ranges, messages)))
                 for shard in range(state.shards):
                     yield folded(shard, True)
 

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import chronicle
 from benchmarks.contenders.work import VIEWS, Answer, report
-from chronicle.cli.machine import jar_directory
 from chronicle.journal import Journal
 from chronicle.project import Project
 from streaming.job import EpochReport
@@ -58,8 +57,7 @@ def drained(definition: Path, most: int) -> list[Epoch]:
     def watch(done: EpochReport) -> None:
         epochs.append(Epoch(done.appends, done.seconds, time.perf_counter()))
 
-    jars = () if project.journal_path is not None else tuple((jar_directory() / "spark").glob("*.jar"))
-    run(project, RunOptions(once=True, most=most, jars=jars), lambda found: None, watch)
+    run(project, RunOptions(once=True, most=most), lambda found: None, watch)
     return epochs
 
 

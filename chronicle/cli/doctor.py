@@ -89,4 +89,4 @@ def definition_findings(files: tuple[str, ...], state: str | None) -> list[Findi
     found = [read, _state(project.home)]
     if (journal := project.journal_path) is not None:
         return [*found, machine.disk("journal", journal)]
-    return [*found, machine.jars(needed=True)]
+    return found

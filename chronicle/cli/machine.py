@@ -49,7 +49,7 @@ class Finding:
 
 
 def findings() -> list[Finding]:
-    return [python(), packages(), zones(), java(), maven(), jars(needed=False)]
+    return [python(), packages(), zones(), java(), maven(), jars()]
 
 
 def python() -> Finding:
@@ -107,24 +107,20 @@ def java() -> Finding:
 def maven() -> Finding:
     program = shutil.which("mvn")
     if program is None:
-        needed = "none found; only `make jars` (Kafka, Delta) needs it"
-        return Finding("maven", Status.OPTIONAL, needed, "install maven, if you want Kafka or Delta")
+        needed = "none found; only `make jars` needs it"
+        return Finding("maven", Status.OPTIONAL, needed, "install maven, if you want to recompute from Kafka")
     return Finding("maven", Status.OK, program)
 
 
-def jars(*, needed: bool) -> Finding:
-    """The jars beside Spark's own that Kafka and Delta need; the embedded journal and store need none."""
+def jars() -> Finding:
+    """The jars beside Spark's own: `recompute` reads Kafka with Spark's connector. Jobs and lookups need none."""
     directory = jar_directory() / "spark"
     there = [path.name for path in directory.glob("*.jar")] if directory.is_dir() else []
     missing = [name for name in _JARS if not any(jar.startswith(name) for jar in there)]
     if not missing:
         return Finding("jars", Status.OK, f"{len(there)} in {directory}")
-    status = Status.FAILED if needed else Status.OPTIONAL
-    why = "the definition's source is Kafka" if needed else "only Kafka and Delta need them"
-    found = f"missing in {directory}: {', '.join(missing)}; {why}"
-    return Finding(
-        "kafka jars" if needed else "jars", status, found, "make jars (or set CHRONICLE_JARS to where they are)"
-    )
+    found = f"missing in {directory}: {', '.join(missing)}; only recompute over Kafka and `dev kafka` need them"
+    return Finding("jars", Status.OPTIONAL, found, "make jars (or set CHRONICLE_JARS to where they are)")
 
 
 def jar_directory() -> Path:

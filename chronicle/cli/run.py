@@ -37,7 +37,6 @@ def command(
     chronicle run --once                 # drain what is there, then stop
     chronicle run --trigger 200ms        # until Ctrl-C or SIGTERM; the epoch under way is finished
     """
-    from chronicle.cli.machine import spark_jars
     from streaming.attendance import Attendance
     from streaming.progress import Progress
     from streaming.run import MOST, RunOptions, run
@@ -50,7 +49,6 @@ def command(
         master=master or RunOptions().master,
         store=store,  # type: ignore[arg-type]  # click has checked it
         verbose=verbose,
-        jars=spark_jars(project),
     )
     with Progress(once=once) as progress:
         attendance = Attendance(progress.say, options.patience if once else None)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from streaming.delta.commits import Committer
-from streaming.tasks import Reader
+from streaming.source import Reader
 from views.kernel.failpoints import reach
 from views.kernel.map import MapKernel
 from views.kernel.partials import SlotResult

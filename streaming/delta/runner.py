@@ -11,9 +11,11 @@ from streaming.delta.commits import Committer
 from streaming.delta.compacting import Compactor
 from streaming.delta.relations import Relations
 from streaming.delta.repair import rebuild
-from streaming.delta.tasks import WRITTEN, ClusterGroup, WriteMapped, WriteShares, files_of
-from streaming.epochs import EpochRunner, JournalMapper
-from streaming.tasks import Group, Reader
+from streaming.delta.tasks import WRITTEN, ClusterGroup, WriteMapped, files_of
+from streaming.epochs import SMALL, EpochRunner
+from streaming.planning import appends_in
+from streaming.source import Reader
+from streaming.tasks import Group
 from views.kernel.failpoints import reach
 from views.kernel.fold import outcome_of
 from views.kernel.in_process import ranges_of
@@ -53,20 +55,24 @@ class DeltaRunner(EpochRunner):
     def _run(self, epoch: EpochPlan, session: SparkSession) -> None:
         if self.committer.epoch < epoch.epoch:
             reach("planned")
-            files, results = files_of(epoch.epoch, self._mapped(epoch, session))
+            files, results = files_of(epoch.epoch, self._written(epoch))
             self.committer.commit(epoch.epoch, files, outcome_of(epoch, results))
             self.compactor.committed()
         self.follower.catch_up()
         reach("folded")
 
-    def _mapped(self, epoch: EpochPlan, session: SparkSession) -> list[Row]:
-        ranges = ranges_of(epoch, self.state.meta.slots)
+    def _written(self, epoch: EpochPlan) -> list[Row]:
+        """What the maps of the epoch wrote. On one machine the frame runs the epoch written down last, for planning it
+        costs more than a small epoch's work, and a small one is one task."""
+        ranges = len(ranges_of(epoch))
         if not ranges:
             return []
-        if isinstance(self.mapper, JournalMapper):
-            return self._journal_frame(self.mapper, epoch).collect()
-        mapped = self.mapper.mapped(session, self._mapping(), ranges, epoch)
-        return mapped.mapInArrow(WriteShares(self.home, epoch.epoch), WRITTEN).collect()
+        tasks = 1 if self._is_local and appends_in(epoch) <= SMALL else ranges
+        planned = self.state.directory if self._is_local else epoch
+        task = WriteMapped(self._mapping(), self.home, planned, self.state.meta.slots, self.source, tasks)
+        if self._frame is None or self._frame[0] != task:
+            self._frame = (task, self.spark.range(0, tasks, 1, tasks).mapInArrow(task, WRITTEN))
+        return self._frame[1].collect()
 
     def rebuild(self, views: Mapping[str, int], read: Reader, stretches: Iterable[Stretch], most: int) -> None:
         """Followers learn of it by the views' new ids: an index of the old ones is given up for one of the new."""
@@ -77,12 +83,3 @@ class DeltaRunner(EpochRunner):
         )
         self.follower.catch_up()
         self.state = replace(self.follower.state, meta=meta, home=self.home)
-
-    def _journal_frame(self, mapper: JournalMapper, epoch: EpochPlan) -> DataFrame:
-        """On one machine the frame runs the epoch written down last: the journal is one slot, and planning costs more
-        than a small epoch's work."""
-        planned = self.state.directory if self._is_local else epoch
-        task = WriteMapped(self._mapping(), self.home, planned, self.state.meta.slots, mapper.source.read)
-        if self._frame is None or self._frame[0] != task:
-            self._frame = (task, self.spark.range(0, 1, 1, 1).mapInArrow(task, WRITTEN))
-        return self._frame[1]

@@ -13,7 +13,7 @@ from chronicle.errors import ChronicleError
 from chronicle.project import Project
 from streaming.delta.commits import Committer
 from streaming.delta.runner import DeltaRunner
-from streaming.epochs import Mapper
+from streaming.source import Source
 from views.plan import GroupPlan
 from views.replica import Follower, is_delta, private_index
 from views.state import EpochLog, Meta, NoStateError, State, read_meta
@@ -35,9 +35,9 @@ class DeltaState:
     def of_journal(self, identity: str) -> DeltaState:
         return replace(self, state=self.state.of_journal(identity))
 
-    def runner(self, spark: SparkSession, plan: GroupPlan, mapper: Mapper) -> DeltaRunner:
+    def runner(self, spark: SparkSession, plan: GroupPlan, source: Source) -> DeltaRunner:
         return DeltaRunner(
-            spark, plan, self.state, mapper, home=self.home, committer=self.committer, follower=self.follower
+            spark, plan, self.state, source, home=self.home, committer=self.committer, follower=self.follower
         )
 
 

@@ -18,16 +18,17 @@ import orjson
 import pyarrow as pa
 
 from streaming.failures import carried
-from streaming.tasks import Batches, Group, Reader, spare_the_collector
+from streaming.source import Source
+from streaming.tasks import Batches, Group, spare_the_collector
 from views.kernel.failpoints import reach
 from views.kernel.in_process import ranges_of
 from views.kernel.map import MapKernel
 from views.kernel.partials import SlotResult
-from views.kernel.wire import decode, encode
+from views.kernel.wire import encode
 from views.plan import GroupPlan
 from views.replica import Follower
 from views.replica.table import PARTIAL, File, Share, write_file
-from views.state import LEDGER_SHARD, EpochLog, EpochPlan, HeldVersions, Slot, read_meta
+from views.state import EpochLog, EpochPlan, HeldVersions, Slot, read_meta
 from views.state.storage import Storage
 
 WRITTEN = "path string, size bigint, ledger binary"
@@ -92,14 +93,15 @@ def _worker_index(home: Storage, plan_id: str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class WriteMapped:
-    """Rows are numbers of ranges of an epoch; each task maps its own and writes a file. The epoch is `planned`, or the
-    one that is written down last in that directory of this machine."""
+    """Rows are the numbers of tasks; each maps its share of an epoch's ranges and writes a file. The epoch is
+    `planned`, or the one that is written down last in that directory of this machine."""
 
     group: Group
     home: Storage
     planned: EpochPlan | Path
     slots: tuple[Slot, ...]
-    read: Reader
+    source: Source
+    tasks: int
 
     def __call__(self, batches: Batches) -> Batches:
         with carried():
@@ -108,32 +110,14 @@ class WriteMapped:
             assert epoch is not None  # it is written down before it is run
             ranges = ranges_of(epoch, self.slots)
             for batch in batches:
-                parts = [ranges[number] for number in batch.column(0).to_pylist() if number < len(ranges)]
-                results = [kernel.map(part, self.read(part)) for part in parts]
+                parts = [part for number in batch.column(0).to_pylist() for part in ranges[number :: self.tasks]]
+                results = list(map(kernel.map, parts, self.source.read_together(parts)))
                 yield from written(self.home, epoch.epoch, shares_of(results, self.group.shards), results)
 
 
 def shares_of(results: Sequence[SlotResult], shards: int) -> list[Share]:
     apart = [result.of_shards(shards) for result in results]
     return [(shard, encode(shares[shard])) for shard in range(shards) for shares in apart]
-
-
-@dataclass(frozen=True, slots=True)
-class WriteShares:
-    """Rows are the shares (shard, blob) of a map before it in the same task."""
-
-    home: Storage
-    epoch: int
-
-    def __call__(self, batches: Batches) -> Batches:
-        shares: list[Share] = []
-        for batch in batches:
-            pairs = zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True)
-            shares += [(shard, blob) for shard, blob in pairs if blob]
-        with carried():
-            shares.sort(key=lambda share: share[0])
-            results = [decode(blob) for shard, blob in shares if shard == LEDGER_SHARD]
-            yield from written(self.home, self.epoch, shares, results)
 
 
 def written(home: Storage, epoch: int, shares: Sequence[Share], results: Iterable[SlotResult]) -> Batches:

@@ -16,8 +16,7 @@ from pyspark.sql.functions import coalesce, col, concat_ws, create_map, lit, uni
 
 from chronicle.journal import Journal
 from chronicle.kafka.topics import Cluster
-from streaming.kafka_source import reading_options
-from views.kernel.map import SlotRange
+from streaming.recompute.connector import reading_options
 from views.state import Slot
 
 RECORDS = "slot INT, offset BIGINT, timestamp BIGINT, headers ARRAY<STRUCT<key: STRING, value: BINARY>>, value BINARY"
@@ -76,14 +75,15 @@ def kafka_records(spark: SparkSession, clusters: Iterable[Cluster], ranges: Rang
     read = listed_records(spark, ())
     for cluster in clusters:
         own = {
-            slot: SlotRange(number, first, last, first, None)
+            slot: (number, first, last)
             for number, (slot, first, last) in ranges.items()
             if slot.topic in cluster.topics
         }
         if own:
-            messages = spark.read.format("kafka").options(**reading_options(cluster, own)).load()
+            offsets = {slot: (first, last) for slot, (_, first, last) in own.items()}
+            messages = spark.read.format("kafka").options(**reading_options(cluster, offsets)).load()
             numbers = [
-                lit(each) for slot, part in own.items() for each in (f"{slot.topic}-{slot.partition}", part.slot)
+                lit(each) for slot, (number, _, _) in own.items() for each in (f"{slot.topic}-{slot.partition}", number)
             ]
             number = create_map(*numbers)[concat_ws("-", "topic", "partition")]
             taken_at = coalesce(unix_micros("timestamp"), lit(0))

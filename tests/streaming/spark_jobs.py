@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pyspark.sql import SparkSession
 
 from chronicle.project import Project
-from streaming.epochs import EpochRunner, JournalMapper
+from streaming.epochs import EpochRunner
 from streaming.job import EpochReport, Job
 from streaming.planning import meaning, settle_definition
 from streaming.run import plan_of
@@ -37,7 +37,7 @@ def job_of(
             topics={JOURNAL.topic: 1},
             map_size=map_size,  # many states in one process: the usual 256 GiB each would use up the addresses
         ).of_journal(source.id)
-        runner = EpochRunner(spark, plan, state, JournalMapper(source))
+        runner = EpochRunner(spark, plan, state, source)
         try:
             yield Job(spark, runner, source, most, _ignore, idle_seconds=600, means=means)
         finally:

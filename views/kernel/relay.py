@@ -43,10 +43,11 @@ ALONE = Alone()
 
 @dataclass(frozen=True, slots=True)
 class FileRelay:
-    """`part` of the epoch's range; parts are started in their order, so the ones before are done or running."""
+    """`part` of the epoch's range of a slot; they are started in their order: the ones before are done or running."""
 
     directory: Path
     epoch: int
+    slot: int
     part: int
 
     def leave(self, clock: int) -> None:
@@ -66,4 +67,4 @@ class FileRelay:
                 time.sleep(_POLL_SECONDS)
 
     def _file(self, part: int) -> Path:
-        return self.directory / f"{self.epoch}-{part}"
+        return self.directory / f"{self.epoch}-{self.slot}-{part}"

@@ -29,7 +29,6 @@ from streaming.delta.relations import Relations
 from streaming.delta.runner import DeltaRunner
 from streaming.delta.store import open_delta
 from streaming.delta.tasks import ClusterGroup
-from streaming.epochs import JournalMapper
 from streaming.job import Job
 from streaming.planning import meaning, settle_definition
 from streaming.run import plan_of
@@ -50,7 +49,7 @@ def _delta_job(spark: SparkSession, project: Project, most: int = 1000) -> Itera
     with writer_lock(project.home.own):
         delta = open_delta(project, plan, {JOURNAL.topic: 1}, map_size=SMALL_MAP).of_journal(source.id)
         settle_definition(delta.state, means)
-        runner = delta.runner(spark, plan, JournalMapper(source))
+        runner = delta.runner(spark, plan, source)
         job = Job(spark, runner, source, most, lambda report: None, idle_seconds=600, means=means)
         try:
             yield job

@@ -17,7 +17,7 @@ from streaming.attendance import Attendance
 from streaming.delta.store import open_delta
 from streaming.epochs import EpochRunner
 from streaming.job import EpochReport, Job
-from streaming.kafka_source import KafkaMapper, KafkaSource
+from streaming.kafka_source import KafkaSource
 from streaming.planning import meaning
 from streaming.run import plan_of
 from views.lookup import Views, connect
@@ -149,13 +149,13 @@ def _runner(spark: SparkSession, project: Project, source: KafkaSource) -> Epoch
         topics=source.partitions(),
         map_size=SMALL_MAP,
     )
-    return EpochRunner(spark, plan, state, KafkaMapper(source))
+    return EpochRunner(spark, plan, state, source)
 
 
 def _delta_runner(spark: SparkSession, project: Project, source: KafkaSource) -> EpochRunner:
     plan = plan_of(project)
     opened = open_delta(project, plan, source.partitions(), map_size=SMALL_MAP)
-    return opened.runner(spark, plan, KafkaMapper(source))
+    return opened.runner(spark, plan, source)
 
 
 def drain(spark: SparkSession, project: Project, store: str = "embedded") -> None:

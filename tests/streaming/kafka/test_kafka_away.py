@@ -23,9 +23,6 @@ from views.state import Slot
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
-JARS = (Path("spark-sql-kafka.jar"),)
-"""Only the name is looked at before Spark starts."""
-
 
 @pytest.mark.slow
 def test_a_broker_killed_and_started_again_in_the_middle_of_a_run_costs_nothing_but_time(
@@ -80,7 +77,7 @@ def test_a_broker_that_stays_away_fails_a_run_that_is_to_end(tmp_path: Path) -> 
     project = project_on(tmp_path, "127.0.0.1:1", ["calls"], {"default.api.timeout.ms": "300"})
     said: list[str] = []
     with pytest.raises(ChronicleError, match=r"Kafka at 127.0.0.1:1 does not answer .* for \d+ s now"):
-        run(project, RunOptions(once=True, jars=JARS), print, print, Attendance(said.append, 0.5))
+        run(project, RunOptions(once=True), print, print, Attendance(said.append, 0.5))
     assert len(said) == 1
     assert not project.state_dir.exists()
 
@@ -88,30 +85,21 @@ def test_a_broker_that_stays_away_fails_a_run_that_is_to_end(tmp_path: Path) -> 
 def test_a_topic_that_is_missing_is_named_with_what_makes_it(kafka_servers: str, topic: str, tmp_path: Path) -> None:
     project = project_on(tmp_path, kafka_servers, [topic])
     with pytest.raises(ChronicleError, match=f"has no topic {topic}") as raised:
-        run(project, RunOptions(once=True, jars=JARS), print, print, Attendance(print, 0.0))
+        run(project, RunOptions(once=True), print, print, Attendance(print, 0.0))
     assert "chronicle topics create" in raised.value.hint
 
 
 @pytest.mark.slow
-def test_the_command_finds_the_connector_by_itself_and_drains_a_topic(
-    kafka_servers: str, topic: str, tmp_path: Path
-) -> None:
+def test_the_command_drains_a_topic_and_needs_no_jars(kafka_servers: str, topic: str, tmp_path: Path) -> None:
     project = project_on(tmp_path, kafka_servers, [topic])
     make_topics(kafka_servers, **{topic: 2})
     send(kafka_servers, [(topic, n % 2, call("c"), ()) for n in range(10)])
     environment = {name: value for name, value in os.environ.items() if name != "PYSPARK_SUBMIT_ARGS"}
-    environment["PYTHONPATH"] = str(Path(__file__).parents[3])
+    environment |= {"PYTHONPATH": str(Path(__file__).parents[3]), "CHRONICLE_JARS": str(tmp_path / "none")}
     command = [sys.executable, "-m", "chronicle.cli.main", "run", "--once"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert rows(project) == {("c",): (10, 10)}
-
-
-def test_missing_jars_are_said_before_anything_is_tried(tmp_path: Path) -> None:
-    project = project_on(tmp_path, "127.0.0.1:1", ["calls"])
-    with pytest.raises(ChronicleError, match="connector is missing") as raised:
-        run(project, RunOptions(once=True), print, print)
-    assert "make jars" in raised.value.hint
 
 
 def test_offsets_that_retention_took_are_refused_with_what_is_missing(

@@ -62,7 +62,7 @@ def test_parts_side_by_side_judge_every_append_as_the_whole_does(scenario: Scena
 
         def mapped(number: int) -> SlotResult:
             part = parts[number]
-            relay = FileRelay(Path(directory, "relay"), 1, number)
+            relay = FileRelay(Path(directory, "relay"), 1, 0, number)
             return kernels[number].map(part, messages_of(records[part.start : part.end]), relay)
 
         with ThreadPoolExecutor(len(parts)) as side_by_side:
