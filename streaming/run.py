@@ -40,6 +40,8 @@ _Handler = Callable[[int, FrameType | None], Any] | int | signal.Handlers | None
 _MOMENT_SECONDS = 120.0
 
 JOB_SETTINGS = {
+    # the JVM carries blobs and never works on rows: what its second compiler does is never earned back
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     # Hadoop forks a `chmod` for each file and for its checksum; a checkpoint that is made anew needs none
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
 }
