@@ -13,7 +13,7 @@ from calendars.calendar import add_on_wall_clock
 from calendars.zones import UTC
 from views.checked import PeriodRule
 from views.kernel.failpoints import reach
-from views.kernel.partials import SlotResult
+from views.kernel.partials import SlotResult, joined
 from views.plan import GroupPlan, ViewPlan
 from views.state import LEDGER_SHARD, EpochPlan, Outcome, ShardTransaction, SlotStanding, State
 
@@ -59,8 +59,11 @@ def fold(
     A follower gives when the epoch was committed and the position in the log where it found it.
     """
 
+    in_order = sorted(results, key=lambda each: (each.slot, each.next_offset))
+    together = joined(in_order)
+
     def work(transaction: ShardTransaction) -> None:
-        for result in sorted(results, key=lambda each: (each.slot, each.next_offset)):
+        for result in in_order:
             for relation, changes in result.changes.items():
                 transaction.put_versions(
                     relation,
@@ -70,10 +73,10 @@ def fold(
                     changes.deleted,
                     changes.rows,
                 )
-            for partials in result.partials:
-                partials.merge_into(transaction)
             if shard == LEDGER_SHARD:
                 transaction.quarantine(result.quarantine)
+        for partials in together:
+            partials.merge_into(transaction)
         for view, expired in expiries(_in_turn(plan.views, epoch.epoch), outcome).items():
             transaction.expire(view, expired, EXPIRE_LIMIT)
         if position is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -62,6 +62,36 @@ class ViewPartials:
             return self
         rows = np.flatnonzero(kept[self.of])
         return self.take(rows).compact() if len(rows) else None
+
+
+def joined(results: Iterable[SlotResult]) -> list[ViewPartials]:
+    """The partials of all results, those of views that are kept together as one: a row that several maps touched is
+    merged before it is looked for in the state, and written once."""
+    groups: list[list[ViewPartials]] = []
+    of_view: dict[str, int] = {}
+    for result in results:
+        for partials in result.partials:
+            group = next((of_view[view] for view in partials.views if view in of_view), len(groups))
+            if group == len(groups):
+                groups.append([])
+            groups[group].append(partials)
+            for view in partials.views:
+                of_view.setdefault(view, group)
+    return [parts[0] if len(parts) == 1 else _together(parts) for parts in groups]
+
+
+def _together(parts: Sequence[ViewPartials]) -> ViewPartials:
+    places = {view: place for place, view in enumerate(dict.fromkeys(view for part in parts for view in part.views))}
+    renumbered = [np.array([places[view] for view in part.views], np.int32)[part.of] for part in parts]
+    starts = [part.starts for part in parts if part.starts is not None]
+    return ViewPartials(
+        tuple(places),
+        np.concatenate(renumbered),
+        pa.concat_arrays([part.keys for part in parts]),
+        np.concatenate(starts) if starts else None,
+        {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns},
+        tuple(dict.fromkeys(entry for part in parts for entry in part.periods)),
+    )
 
 
 @dataclass(frozen=True, slots=True)

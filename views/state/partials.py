@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from views.state.keys import SHORT_KEY, shorten
 from views.state.layout import ViewLayout
 from views.state.rows import Columns
+from views.state.sorting import order_of
 
 _SIGN64 = np.uint64(1 << 63)
 
@@ -39,14 +40,15 @@ def sorted_partials(
     """Group keys and their state columns, in any order and with repeats, made ready for the fold; `views` are ids."""
     long = _long_keys(keys)
     stored = _prefixed(views, starts, _shortened(keys, long) if long else keys)
-    order = pc.sort_indices(stored).to_numpy().astype(np.int64)
-    listed: list[bytes] = stored.take(pa.array(order)).to_pylist()
-    picked = {name: values[order] for name, values in columns.items()}
-    unique, merged = _one_per_key(layout, listed, picked)
-    kept = order if unique is None else order[unique]
-    tails = {place: long[row] for place, row in enumerate(kept.tolist()) if row in long} if long else {}
-    final = listed if unique is None else [listed[i] for i in unique.tolist()]
-    return Partials(final, kept, merged, tails)
+    rows = order_of(stored)
+    ordered = stored.take(pa.array(rows))
+    picked = {name: values[rows] for name, values in columns.items()}
+    fresh = pc.not_equal(ordered[1:], ordered[:-1]).to_numpy(zero_copy_only=False)
+    if not fresh.all():
+        unique, picked = _one_per_key(layout, fresh, picked)
+        ordered, rows = ordered.take(pa.array(unique)), rows[unique]
+    tails = {place: long[row] for place, row in enumerate(rows.tolist()) if row in long} if long else {}
+    return Partials(ordered.to_pylist(), rows, picked, tails)
 
 
 def _long_keys(keys: pa.BinaryArray) -> dict[int, bytes]:
@@ -76,25 +78,25 @@ def _prefixed(views: npt.NDArray[np.uint16], starts: npt.NDArray[np.int64], keys
 
 
 def _one_per_key(
-    layout: ViewLayout, keys: list[bytes], columns: Columns
-) -> tuple[npt.NDArray[np.int64] | None, Columns]:
-    """Merges the partials of equal (adjacent) keys pair by pair; the places that remain, None if all do."""
-    if len(set(keys)) == len(keys):
-        return None, columns
-    fresh = np.fromiter((a != b for a, b in zip(keys[1:], keys, strict=False)), dtype=np.bool_, count=len(keys) - 1)
+    layout: ViewLayout, fresh: npt.NDArray[np.bool_], columns: Columns
+) -> tuple[npt.NDArray[np.int64], Columns]:
+    """Merges the partials of equal keys, which are adjacent, pair by pair; `fresh` says which are another than the one
+    before. The places that remain, the first of each key."""
     group = np.concatenate(([0], np.cumsum(fresh)))
-    places = np.arange(len(keys))
+    places = np.arange(len(group))
     while True:
-        same = group[1:] == group[:-1]
+        same = np.concatenate(([False], group[1:] == group[:-1]))
         if not same.any():
             return places, columns
-        firsts = np.flatnonzero(np.concatenate(([True], ~same)))
-        runs = np.diff(np.concatenate((firsts, [len(group)])))
-        rank = np.arange(len(group)) - np.repeat(firsts, runs)
-        even = np.flatnonzero(rank % 2 == 0)
-        paired = np.isin(even + 1, np.flatnonzero(rank % 2 == 1))
-        left = even[paired]
-        merged = layout.merge({n: c[left] for n, c in columns.items()}, {n: c[left + 1] for n, c in columns.items()})
+        firsts = np.flatnonzero(~same)
+        runs = np.diff(np.append(firsts, len(group)))
+        second = (np.arange(len(group)) - np.repeat(firsts, runs)) % 2 == 1
+        even, right = np.flatnonzero(~second), np.flatnonzero(second)
+        merged = layout.merge(
+            {name: values[right - 1] for name, values in columns.items()},
+            {name: values[right] for name, values in columns.items()},
+        )
+        paired = np.append(second, False)[even + 1]
         columns = {name: values[even] for name, values in columns.items()}
         for name, values in merged.items():
             columns[name][paired] = values

@@ -123,12 +123,12 @@ class ShardTransaction:
     def _merged(
         layout: ViewLayout, found: Sequence[bytes | None], columns: Mapping[str, npt.NDArray[Any]]
     ) -> tuple[list[bytes], npt.NDArray[np.bool_]]:
+        if None not in found:
+            merged = layout.merge(layout.row.unpack(found), columns)  # type: ignore[arg-type]  # none is None here
+            return layout.row.pack(merged, len(found)), np.zeros(len(found), np.bool_)
         fresh = np.fromiter((value is None for value in found), dtype=np.bool_, count=len(found))
         if fresh.all():
             return layout.row.pack(columns, len(found)), fresh
-        if not fresh.any():
-            merged = layout.merge(layout.row.unpack(found), columns)  # type: ignore[arg-type]  # none is None here
-            return layout.row.pack(merged, len(found)), fresh
         known = np.flatnonzero(~fresh)
         old = layout.row.unpack([value for value in found if value is not None])
         merged = layout.merge(old, {name: values[known] for name, values in columns.items()})
