@@ -1,4 +1,4 @@
-"""An epoch as one Spark job: maps where the messages are, one blob per shard through the shuffle, folds.
+"""An epoch as one Spark job: maps, a shuffle that says where their shares are, folds.
 
 Small epochs on one machine run as a single task: the shuffle and a second Python stage cost more than their work.
 """
@@ -39,6 +39,18 @@ def _cut(whole: SlotRange, parts: int) -> list[SlotRange]:
     return [replace(whole, start=start, end=end) for start, end in pairwise(edges)]
 
 
+def _dealt(parts: Sequence[tuple[SlotRange, Relay]], hands: int) -> list[list[tuple[SlotRange, Relay]]]:
+    """The parts, in so many hands at most, none much heavier than another: a task more costs 30 ms. A part that waits
+    for others is in a hand of its own, for there are no more of these than cores."""
+    dealt: list[list[tuple[SlotRange, Relay]]] = [[] for _ in range(min(hands, len(parts)))]
+    sizes = [0] * len(dealt)
+    for part, relay in sorted(parts, key=lambda each: each[0].start - each[0].end):
+        lightest = sizes.index(min(sizes))
+        dealt[lightest].append((part, relay))
+        sizes[lightest] += part.end - part.start
+    return dealt
+
+
 def rows_of(frame: DataFrame) -> Any:
     """The frame as planned, in the JVM: its `count()` is one Spark job. `collect()` of the frame costs the JVM half as
     much again: it describes the plan to listeners and opens a socket for the rows, which nobody wants."""
@@ -73,7 +85,7 @@ class EpochRunner:
         """Starts the workers and takes both stages of an epoch once through the JVM, with nothing in them: done while
         the query starts, it need not be waited for in the first epoch."""
         cores = self.spark.sparkContext.defaultParallelism
-        numbers = self.spark.range(0, cores, 1, cores).mapInArrow(WarmUp(self.group), MAPPED)
+        numbers = self.spark.range(0, cores, 1, cores).mapInArrow(WarmUp(self.group, self.source), MAPPED)
         rows_of(self._placed(numbers, self.spark).mapInArrow(ignored, FOLDED)).count()
 
     def run(self, epoch: EpochPlan, spark: SparkSession | None = None) -> None:
@@ -91,12 +103,13 @@ class EpochRunner:
         else:
             placed = self._placed(self._mapped(session, ranges, epoch), session)
             rows_of(placed.mapInArrow(FoldShards(self.group, epoch), FOLDED)).count()
+            shutil.rmtree(self.state.directory / "relay", ignore_errors=True)
         reach("folded")
 
     def _mapped(self, session: SparkSession, ranges: Sequence[SlotRange], epoch: EpochPlan) -> DataFrame:
-        """The shares of every range, which tasks read themselves. A range is cut where there are more cores than ranges
-        and no view joins a relation: then all that a part needs of those before it is their clock."""
-        directory = self.state.directory / "relay"
+        """Where the shares of every range are, which tasks read themselves. A range is cut where there are more cores
+        than ranges and no view joins a relation: then all that a part needs of those before it is their clock."""
+        directory = (self.state.directory / "relay").absolute()
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir()
         parts: list[tuple[SlotRange, Relay]] = []
@@ -104,11 +117,9 @@ class EpochRunner:
             pieces = _cut(whole, self._pieces(whole, len(ranges)))
             own = [FileRelay(directory, epoch.epoch, whole.slot, number) for number in range(len(pieces))]
             parts += zip(pieces, own if len(pieces) > 1 else [ALONE], strict=True)
-        numbers = session.range(0, len(parts), 1, len(parts))
-        mapping = MapRanges(
-            self.group, tuple(part for part, _ in parts), self.source, tuple(relay for _, relay in parts)
-        )
-        return numbers.mapInArrow(mapping, MAPPED)
+        tasks = _dealt(parts, self.spark.sparkContext.defaultParallelism)
+        numbers = session.range(0, len(tasks), 1, len(tasks))
+        return numbers.mapInArrow(MapRanges(self.group, directory, self.source, tasks), MAPPED)
 
     def _pieces(self, whole: SlotRange, ranges: int) -> int:
         if any(view.relations for view in self.plan.views):

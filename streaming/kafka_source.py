@@ -8,6 +8,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -26,6 +27,7 @@ from kafka.errors import (
 )
 
 from chronicle.definitions import Definition
+from chronicle.errors import ChronicleError
 from chronicle.kafka.client import client_options, explained
 from chronicle.kafka.reading import PartitionReader
 from chronicle.kafka.topics import Cluster, clusters_of, compacted_topics
@@ -75,6 +77,11 @@ class KafkaSource:
 
     def extents(self) -> Extents:
         return self.look().extents
+
+    def open(self) -> None:
+        for cluster in self.clusters:
+            with suppress(ChronicleError):
+                _ask(cluster, _reader, PartitionReader.open)
 
     def read(self, part: SlotRange) -> pa.Table:
         return self.read_together([part])[0]

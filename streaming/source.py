@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -48,6 +49,10 @@ class Source(Protocol):
         """Every topic-partition of the group; raises SourceAwayError where the source does not answer."""
         ...
 
+    def open(self) -> None:
+        """Whatever a first read would have to wait for; what is wrong the read will say."""
+        ...
+
     def read(self, part: SlotRange) -> pa.Table:
         """The messages of a range, as `Journal.read_arrow` gives them; raises SourceAwayError too."""
         ...
@@ -78,6 +83,10 @@ class JournalSource:
     def extents(self) -> Extents:
         journal = self._journal()
         return {JOURNAL: Extent(journal.earliest_offset(), journal.next_offset())}
+
+    def open(self) -> None:
+        with suppress(ChronicleError):
+            self._journal()
 
     def read(self, part: SlotRange) -> pa.Table:
         return self._journal().read_arrow(part.start, part.end)

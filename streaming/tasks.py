@@ -26,7 +26,7 @@ from views.kernel.wire import decode, encode
 from views.plan import GroupPlan
 from views.state import EpochPlan, Slot, State
 
-MAPPED = "shard int, blob binary"
+MAPPED = "shard int, share string"
 FOLDED = "shard int, fresh boolean"
 
 Batches = Iterator[pa.RecordBatch]
@@ -74,12 +74,15 @@ class WarmUp:
     """Opens what a worker keeps, and maps nothing."""
 
     group: Group
+    source: Source
 
     def __call__(self, batches: Batches) -> Batches:
         with carried():
             self.group.kernel()
+            self.source.open()
             for _ in batches:
-                yield from nothing(self.group.shards)
+                shards = range(self.group.shards)
+                yield pa.record_batch([pa.array(shards, pa.int32()), pa.array([""] * len(shards))], ["shard", "share"])
 
 
 def ignored(batches: Batches) -> Batches:
@@ -91,34 +94,35 @@ def ignored(batches: Batches) -> Batches:
 
 @dataclass(frozen=True, slots=True)
 class MapRanges:
-    """Rows are the numbers of the ranges to map, each read by the worker itself: bytes never pass through the JVM."""
+    """Rows are the numbers of tasks, each with ranges to map. A worker reads them itself and leaves the results in
+    files for the folds, one for each shard: neither passes through the JVM. Folds open the state, so they see its
+    directory too."""
 
     group: Group
-    ranges: Sequence[SlotRange]
+    directory: Path
     source: Source
-    relays: Sequence[Relay]
+    tasks: Sequence[Sequence[tuple[SlotRange, Relay]]]
 
     def __call__(self, batches: Batches) -> Batches:
         with carried():
             kernel = self.group.kernel()
             for batch in batches:
                 for number in batch.column(0).to_pylist():
-                    part = self.ranges[number]
-                    result = kernel.map(part, self.source.read(part), self.relays[number])
-                    yield from shares(result, self.group.shards)
+                    for place, (part, relay) in enumerate(self.tasks[number]):
+                        result = kernel.map(part, self.source.read(part), relay)
+                        yield self._left(result, f"{number}-{place}")
 
-
-def shares(result: SlotResult, shards: int) -> Batches:
-    """A map's result as rows (shard, blob), one for every shard."""
-    for shard, share in enumerate(result.of_shards(shards)):
-        yield pa.record_batch(
-            [pa.array([shard], pa.int32()), pa.array([encode(share)], pa.binary())], ["shard", "blob"]
+    def _left(self, result: SlotResult, name: str) -> pa.RecordBatch:
+        """Where the share of each shard is; it is there whole, whichever attempt of the task wrote it last."""
+        shares = result.of_shards(self.group.shards)
+        paths = [self.directory / f"share-{name}-{shard}" for shard in range(len(shares))]
+        for path, share in zip(paths, shares, strict=True):
+            beside = path.with_name(f".{path.name}-{os.getpid()}")
+            beside.write_bytes(encode(share))
+            beside.rename(path)
+        return pa.record_batch(
+            [pa.array(range(len(paths)), pa.int32()), pa.array(list(map(str, paths)))], ["shard", "share"]
         )
-
-
-def nothing(shards: int) -> Batches:
-    """Rows for every shard of a map that found no message: the epoch is folded all the same."""
-    yield pa.record_batch([pa.array(range(shards), pa.int32()), pa.array([b""] * shards)], ["shard", "blob"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +135,9 @@ class FoldShards:
     def __call__(self, batches: Batches) -> Batches:
         by_shard: dict[int, list[SlotResult]] = {}
         for batch in batches:
-            for shard, blob in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
-                results = by_shard.setdefault(shard, [])
-                if blob:
-                    results.append(decode(blob))
+            for shard, path in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
+                with pa.memory_map(path) as file:
+                    by_shard.setdefault(shard, []).append(decode(file.read_buffer()))
         with carried():
             plan, state, _ = self.group.opened()
             for shard, results in sorted(by_shard.items()):

@@ -7,7 +7,7 @@ kafka-python finds the leaders, logs in and speaks the protocol; what the broker
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -67,6 +67,10 @@ class PartitionReader:
         self._each = _GUESSED_BYTES
         self._client: Any = None
         self._topics: set[str] = set()
+
+    def open(self, topics: Iterable[str]) -> None:
+        """Connects, and asks who leads the topics' partitions."""
+        self._connected(set(topics))
 
     def close(self) -> None:
         if self._client is not None:

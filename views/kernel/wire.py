@@ -47,10 +47,10 @@ def encode(result: SlotResult) -> bytes:
     return b"".join((_LENGTH.pack(len(header)), header, *views, *changes, *refused))
 
 
-def decode(blob: bytes) -> SlotResult:
+def decode(blob: bytes | pa.Buffer) -> SlotResult:
     whole = pa.py_buffer(blob)
-    (length,) = _LENGTH.unpack_from(blob)
-    header = orjson.loads(memoryview(blob)[_LENGTH.size : _LENGTH.size + length])
+    (length,) = _LENGTH.unpack_from(whole)
+    header = orjson.loads(memoryview(whole)[_LENGTH.size : _LENGTH.size + length])
     at = _LENGTH.size + length
 
     def batch(size: int) -> pa.RecordBatch:
