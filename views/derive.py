@@ -83,8 +83,10 @@ def _tiers(name: str, tiers: Tiers) -> Derivation:
 
 def _by_volume(value: Decimal, steps: Sequence[Step]) -> Decimal:
     """The rate of the highest step reached, on the whole value. Exactly at `above` a step is not reached."""
-    rates = [step.rate for step in steps if value > step.above]
-    return _EXACT.multiply(value, rates[-1]) if rates else Decimal(0)
+    for step in reversed(steps):
+        if value > step.above:
+            return _EXACT.multiply(value, step.rate)
+    return Decimal(0)
 
 
 def _graduated(value: Decimal, steps: Sequence[Step]) -> Decimal:
@@ -105,9 +107,9 @@ def _quantum(scale: int) -> Decimal:
 
 def shorten(value: Decimal, scale: int) -> Decimal:
     """The same number without trailing zeros, but with at least `scale` places: 6.2800 is shown as 6.28."""
-    while (short := value.quantize(_quantum(scale), context=_EXACT)) != value:
-        scale += 1
-    return short
+    shortest = value.normalize(_EXACT)
+    padded = shortest.quantize(_quantum(scale), context=_EXACT)
+    return padded if padded == shortest else shortest
 
 
 def _shown_scales(view: CheckedView) -> dict[str, int]:

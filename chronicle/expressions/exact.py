@@ -82,6 +82,8 @@ def remainder_of_doubles(left: float, right: float) -> float:
 
 
 def round_decimal(value: Decimal, mode: RoundingMode, digits: int, type_: DataType) -> Decimal:
+    if digits == type_.scale:
+        return fit_decimal(value, type_, _MODES[mode])
     shortened = value.quantize(_power(-digits), _MODES[mode], EXACT)
     return fit_decimal(shortened, type_)
 
