@@ -32,7 +32,7 @@ def run(quick: bool) -> list[Figure]:
     if not any((jar_directory() / "kafka").glob("*.jar")):
         return [Figure("from Kafka", math.nan, "", "", "not measured: the jars are missing (make jars)")]
     with tempfile.TemporaryDirectory() as directory:
-        return throughput(Path(directory), 200_000 if quick else 1_000_000, rounds=1 if quick else 3)
+        return throughput(Path(directory), 200_000 if quick else 2_000_000, rounds=1 if quick else 3)
 
 
 def throughput(work: Path, calls: int, rounds: int, contenders: Mapping[str, str] = CONTENDERS) -> list[Figure]:

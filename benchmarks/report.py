@@ -36,7 +36,7 @@ NOT_YET = "No results are written here yet."
 
 METHOD = """Medians. Contenders take turns in one run and have to give the same answers; a ratio is the median of the
 rounds' own ratios. MB are the most resident memory of a run, all its processes together. Three rounds of two million
-calls, or one million from Kafka (`--quick`: one of 200,000). A run begins with cold processes and a new state or table;
+calls (`--quick`: one of 200,000). A run begins with cold processes and a new state or table;
 starting processes, sessions and workers is not counted, but in the lines that say so.
 """
 

@@ -28,8 +28,8 @@ from kafka.protocol.consumer import FetchRequest
 from chronicle.kafka.client import client_options
 from chronicle.kafka.records import Messages, read_messages, table_of
 
-PATIENCE_SECONDS = 15.0
-"""How long a reader looks for a leader, or waits for a broker that restarts, before it gives up."""
+PATIENCE_SECONDS = 5.0
+"""How long a reader looks for a leader, or waits for a broker that restarts, before it fails, and the job waits."""
 
 _REQUEST_MS = 15_000
 _AGAIN_SECONDS = 0.1
