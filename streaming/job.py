@@ -89,7 +89,7 @@ class Job:
         if planned is not None:
             needed = {self.state.meta.slots[each.slot]: each.start for each in planned.slots if each.end > each.start}
             starts(self.source.extents(), needed)
-            self._run(planned, self.spark)
+            self._run(planned)
 
     def drain(self, until: Mapping[Slot, int]) -> None:
         """Streams until everything below `until` has its fate."""
@@ -138,7 +138,7 @@ class Job:
                 if ending.is_set() or self.stopping.is_set():
                     return
                 try:
-                    self._batch(frame.sparkSession, _ends(checkpoint, number))
+                    self._batch(_ends(checkpoint, number))
                 except BaseException as error:
                     failures.append(error)
                     raise
@@ -165,7 +165,7 @@ class Job:
         if error := query.exception():
             raise explained(error)
 
-    def _batch(self, session: SparkSession, ends: Mapping[Slot, int]) -> None:
+    def _batch(self, ends: Mapping[Slot, int]) -> None:
         new = {slot for slot in ends if slot not in self.state.meta.slots}
         if new:
             self.runner.state = self.state.with_slots(slot for slot in ends if slot in new)
@@ -178,7 +178,7 @@ class Job:
             standing = self.standing()
             plan = next_plan(self.state.meta, standing, begin, part, idle, corrects=corrects, means=self.means)
             if appends_in(plan) or not new <= _registered(self.state.meta, standing):
-                self._run(plan, session)
+                self._run(plan)
 
     def _in_turn(self, ends: Mapping[Slot, int]) -> list[Mapping[Slot, int]]:
         """Changes that wait in topics of their own go before the tuples that wait, in an epoch of their own: so a tuple
@@ -186,13 +186,13 @@ class Job:
         own = {slot: end for slot, end in ends.items() if slot.topic in self.runner.plan.own_topics}
         return [own, ends] if own else [ends]
 
-    def _run(self, plan: EpochPlan, session: SparkSession) -> None:
+    def _run(self, plan: EpochPlan) -> None:
         began = time.monotonic()
         if self._cutting is not None:
             self._cutting.settle(self.state)
             self._cutting.begin(plan, self.standing())
         self.state.epochs.write(plan)
-        self.runner.run(plan, session)
+        self.runner.run(plan)
         standing = self.standing()
         if standing.epoch != plan.epoch:
             raise ChronicleError(
@@ -273,7 +273,7 @@ class Job:
             return
         standing = self.standing()
         if idle := self._idle(standing):
-            self._run(next_plan(self.state.meta, standing, {}, {}, idle, means=self.means), self.spark)
+            self._run(next_plan(self.state.meta, standing, {}, {}, idle, means=self.means))
 
     def _let_go(self) -> None:
         """Between two epochs: what the journal need not keep any longer."""

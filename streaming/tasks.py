@@ -8,26 +8,26 @@ from __future__ import annotations
 import gc
 import os
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from streaming.dealing import dealt
 from streaming.failures import carried
 from streaming.source import Source
 from views.kernel.fold import fold, outcome_of
 from views.kernel.in_process import fold_all, ranges_of
-from views.kernel.map import MapKernel, SlotRange
+from views.kernel.map import MapKernel
 from views.kernel.partials import SlotResult
-from views.kernel.relay import Relay
 from views.kernel.wire import decode, encode
 from views.plan import GroupPlan
 from views.state import EpochPlan, Slot, State
 
-MAPPED = "shard int, share string"
-FOLDED = "shard int, fresh boolean"
+NUMBERS = "id bigint"
+"""What tasks get, and give back."""
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -80,75 +80,70 @@ class WarmUp:
         with carried():
             self.group.kernel()
             self.source.open()
-            for _ in batches:
-                shards = range(self.group.shards)
-                yield pa.record_batch([pa.array(shards, pa.int32()), pa.array([""] * len(shards))], ["shard", "share"])
-
-
-def ignored(batches: Batches) -> Batches:
-    """The second stage of a warm-up."""
-    for batch in batches:
-        for shard in batch.column(0).to_pylist():
-            yield folded(shard, False)
+            yield from batches
 
 
 @dataclass(frozen=True, slots=True)
-class MapRanges:
-    """Rows are the numbers of tasks, each with ranges to map. A worker reads them itself and leaves the results in
-    files for the folds, one for each shard: neither passes through the JVM. Folds open the state, so they see its
-    directory too."""
+class MapEpoch:
+    """Rows are the numbers of hands, each with parts of the epoch's ranges (`dealt`). The share of every shard is left
+    in a file for its fold, which sees the state's directory too: no share passes through the JVM."""
 
     group: Group
-    directory: Path
     source: Source
-    tasks: Sequence[Sequence[tuple[SlotRange, Relay]]]
+    slots: tuple[Slot, ...]
+    hands: int
+    least: int
 
     def __call__(self, batches: Batches) -> Batches:
         with carried():
-            kernel = self.group.kernel()
+            plan, state, kernel = self.group.opened()
+            epoch, directory = planned(state), relay_of(self.group)
+            divisible = not any(view.relations for view in plan.views)
+            ranges = ranges_of(epoch, self.slots)
+            hands = dealt(ranges, self.hands, self.least, directory, epoch.epoch, divisible=divisible)
             for batch in batches:
-                for number in batch.column(0).to_pylist():
-                    for place, (part, relay) in enumerate(self.tasks[number]):
+                for hand in batch.column(0).to_pylist():
+                    for place, (part, relay) in enumerate(hands[hand] if hand < len(hands) else ()):
                         result = kernel.map(part, self.source.read(part), relay)
-                        yield self._left(result, f"{number}-{place}")
+                        for shard, share in enumerate(result.of_shards(state.shards)):
+                            _leave(directory / f"share-{shard}-{hand}-{place}", encode(share))
+                yield batch
 
-    def _left(self, result: SlotResult, name: str) -> pa.RecordBatch:
-        """Where the share of each shard is; it is there whole, whichever attempt of the task wrote it last."""
-        shares = result.of_shards(self.group.shards)
-        paths = [self.directory / f"share-{name}-{shard}" for shard in range(len(shares))]
-        for path, share in zip(paths, shares, strict=True):
-            beside = path.with_name(f".{path.name}-{os.getpid()}")
-            beside.write_bytes(encode(share))
-            beside.rename(path)
-        return pa.record_batch(
-            [pa.array(range(len(paths)), pa.int32()), pa.array(list(map(str, paths)))], ["shard", "share"]
-        )
+
+def _leave(path: Path, share: bytes) -> None:
+    """It is there whole, whichever attempt of the task wrote it last."""
+    beside = path.with_name(f".{path.name}-{os.getpid()}")
+    beside.write_bytes(share)
+    beside.rename(path)
 
 
 @dataclass(frozen=True, slots=True)
-class FoldShards:
-    """Rows are the shares of one or several shards, from every map."""
+class FoldEpoch:
+    """Rows are numbers of folds, each with some of the shards; the maps are done."""
 
     group: Group
-    epoch: EpochPlan
+    folds: int
 
     def __call__(self, batches: Batches) -> Batches:
-        by_shard: dict[int, list[SlotResult]] = {}
-        for batch in batches:
-            for shard, path in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist(), strict=True):
-                with pa.memory_map(path) as file:
-                    by_shard.setdefault(shard, []).append(decode(file.read_buffer()))
         with carried():
             plan, state, _ = self.group.opened()
-            for shard, results in sorted(by_shard.items()):
-                fresh = fold(plan, state, shard, self.epoch, outcome_of(self.epoch, results), results)
-                yield folded(shard, fresh)
+            epoch, directory = planned(state), relay_of(self.group)
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    for shard in range(number, state.shards, self.folds):
+                        results = [_left(path) for path in sorted(directory.glob(f"share-{shard}-*"))]
+                        fold(plan, state, shard, epoch, outcome_of(epoch, results), results)
+                yield batch
+
+
+def _left(path: Path) -> SlotResult:
+    with pa.memory_map(str(path)) as file:
+        return decode(file.read_buffer())
 
 
 @dataclass(frozen=True, slots=True)
 class WholeEpoch:
-    """The epoch that is written down last, in one task: for a small one, a shuffle and a second stage would cost more
-    than the work. It holds nothing of the epoch, so that its frame is planned once and run again and again."""
+    """A small epoch, mapped and folded in one task: two jobs would cost more than the work."""
 
     group: Group
     source: Source
@@ -157,15 +152,25 @@ class WholeEpoch:
     def __call__(self, batches: Batches) -> Batches:
         with carried():
             plan, state, kernel = self.group.opened()
-            for _ in batches:
-                epoch = state.epochs.latest()
-                assert epoch is not None  # it is written down before it is run
+            for batch in batches:
+                epoch = planned(state)
                 ranges = ranges_of(epoch, self.slots)
                 messages = self.source.read_together(ranges)
                 fold_all(plan, state, epoch, list(map(kernel.map, ranges, messages)))
-                for shard in range(state.shards):
-                    yield folded(shard, True)
+                yield batch
 
 
-def folded(shard: int, fresh: bool) -> pa.RecordBatch:
-    return pa.record_batch([pa.array([shard], pa.int32()), pa.array([fresh])], ["shard", "fresh"])
+EpochTask = WarmUp | MapEpoch | FoldEpoch | WholeEpoch
+"""None holds anything of an epoch: it is the one that is written down last. So Spark plans each frame once, and runs it
+again and again."""
+
+
+def planned(state: State) -> EpochPlan:
+    epoch = state.epochs.latest()
+    assert epoch is not None  # it is written down before it is run
+    return epoch
+
+
+def relay_of(group: Group) -> Path:
+    """Where the tasks of an epoch leave things for each other; it is empty before."""
+    return group.state / "relay"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, Row
 
 from streaming.delta.commits import Committer
 from streaming.delta.compacting import Compactor
@@ -52,7 +52,7 @@ class DeltaRunner(EpochRunner):
         group = self.group
         return self.relations.reaching(group, self.state) if isinstance(group, ClusterGroup) else group
 
-    def _run(self, epoch: EpochPlan, session: SparkSession) -> None:
+    def _run(self, epoch: EpochPlan) -> None:
         if self.committer.epoch < epoch.epoch:
             reach("planned")
             files, results = files_of(epoch.epoch, self._written(epoch))
