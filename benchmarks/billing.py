@@ -6,12 +6,12 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from benchmarks import brokers
 from benchmarks.contenders.billing import make
 from benchmarks.contenders.topic import load
 from benchmarks.figures import Figure
 from benchmarks.race import race
 from chronicle.cli.machine import jar_directory
-from chronicle.kafka.broker import Broker
 
 CONTENDERS = {
     "billing_ours": "Chronicle, durable",
@@ -35,15 +35,11 @@ def throughput(work: Path, calls: int, rounds: int) -> list[Figure]:
     make(work, calls)
     if not list((jar_directory() / "flink").glob("*.jar")):
         return _raced(work, calls, rounds)
-    broker = Broker(work / "broker", jar_directory() / "kafka")
-    broker.start()
-    try:
-        source = f'source: {{kafka: {{servers: "{broker.servers}", topics: [calls, customers]}}}}\n'
+    with brokers.started(work) as servers:
+        source = f'source: {{kafka: {{servers: "{servers}", topics: [calls, customers]}}}}\n'
         files = {"calls": sorted(work.glob("calls-*.jsonl")), "customers": [work / "customers.jsonl"]}
-        load(work, broker.servers, (work / "chronicle.yaml").read_text() + source, files, ordered=("customers",))
+        load(work, servers, (work / "chronicle.yaml").read_text() + source, files, ordered=("customers",))
         return _raced(work, calls, rounds)
-    finally:
-        broker.stop()
 
 
 def _raced(work: Path, calls: int, rounds: int) -> list[Figure]:

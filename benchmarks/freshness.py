@@ -21,13 +21,12 @@ from random import Random
 
 from kafka import KafkaProducer
 
+from benchmarks import brokers
 from benchmarks.contenders.topic import PARTITIONS
 from benchmarks.contenders.work import KEYS, definition
 from benchmarks.figures import Figure, progress
 from benchmarks.lookups import percentile
-from chronicle.cli.machine import jar_directory
 from chronicle.errors import NotFoundError
-from chronicle.kafka.broker import Broker
 from chronicle.kafka.bulk import send_in_bulk
 from chronicle.kafka.topics import clusters_of, create_topics
 from chronicle.project import Project
@@ -45,19 +44,14 @@ WARM = int(10 / BURST_SECONDS)
 
 
 def run(quick: bool) -> list[Figure]:
-    if not any((jar_directory() / "kafka").glob("*.jar")):
-        return [Figure("freshness", math.nan, "", "", "not measured: the jars are missing (make jars)")]
+    if not brokers.can_start():
+        return [Figure("freshness", math.nan, "", "", brokers.MISSING)]
     seconds = 10.0 if quick else 60.0
-    with tempfile.TemporaryDirectory() as directory:
-        broker = Broker(Path(directory) / "broker", jar_directory() / "kafka")
-        broker.start()
-        try:
-            return [
-                *from_kafka(Path(directory) / "embedded", broker.servers, seconds),
-                *through_delta(Path(directory) / "delta", broker.servers, seconds),
-            ]
-        finally:
-            broker.stop()
+    with tempfile.TemporaryDirectory() as directory, brokers.started(Path(directory)) as servers:
+        return [
+            *from_kafka(Path(directory) / "embedded", servers, seconds),
+            *through_delta(Path(directory) / "delta", servers, seconds),
+        ]
 
 
 def from_kafka(work: Path, servers: str, seconds: float) -> list[Figure]:

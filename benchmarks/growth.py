@@ -17,7 +17,7 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 
-from benchmarks import lookups
+from benchmarks import brokers, lookups
 from benchmarks.contenders.topic import DEFINITION as FROM_KAFKA
 from benchmarks.contenders.topic import fill
 from benchmarks.contenders.work import make
@@ -26,9 +26,7 @@ from benchmarks.figures import Figure, progress
 from benchmarks.kernels import Kernels
 from benchmarks.processes import contend
 from calendars import format_instant, parse_instant
-from chronicle.cli.machine import jar_directory
 from chronicle.definitions import load_text
-from chronicle.kafka.broker import Broker
 from chronicle.project import Project
 from views.measure import Trial
 from views.state import Outcome, SlotStanding, encode_keys, shards_of
@@ -83,18 +81,14 @@ def appends_so_far(work: Path, appends: int) -> Curve:
 
 
 def messages_in_the_broker(work: Path, messages: int) -> Iterator[Curve]:
-    if not any((jar_directory() / "kafka").glob("*.jar")):
+    if not brokers.can_start():
         return
     progress(f"messages in the broker, to {messages:,}")
     make(work, messages, files=10)
-    broker = Broker(work / "broker", jar_directory() / "kafka")
-    broker.start()
-    try:
-        fill(work, broker.servers)
+    with brokers.started(work) as servers:
+        fill(work, servers)
         title = "An append after how many, from Kafka"
         yield _epochs("messages", title, "messages in the broker before it", work, messages, FROM_KAFKA)
-    finally:
-        broker.stop()
 
 
 def _epochs(name: str, title: str, size: str, work: Path, appends: int, *definition: str) -> Curve:

@@ -9,12 +9,11 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from benchmarks import brokers
 from benchmarks.contenders.topic import fill
 from benchmarks.contenders.work import make
 from benchmarks.figures import Figure
 from benchmarks.race import race
-from chronicle.cli.machine import jar_directory
-from chronicle.kafka.broker import Broker
 
 CONTENDERS = {
     "ours_kafka": "Chronicle from Kafka, durable",
@@ -29,21 +28,17 @@ OPTIONAL = {"flink_kafka": ">= 5", "pathway_kafka": ">= 3"}
 
 
 def run(quick: bool) -> list[Figure]:
-    if not any((jar_directory() / "kafka").glob("*.jar")):
-        return [Figure("from Kafka", math.nan, "", "", "not measured: the jars are missing (make jars)")]
+    if not brokers.can_start():
+        return [Figure("from Kafka", math.nan, "", "", brokers.MISSING)]
     with tempfile.TemporaryDirectory() as directory:
         return throughput(Path(directory), 200_000 if quick else 2_000_000, rounds=1 if quick else 3)
 
 
 def throughput(work: Path, calls: int, rounds: int, contenders: Mapping[str, str] = CONTENDERS) -> list[Figure]:
     make(work, calls)
-    broker = Broker(work / "broker", jar_directory() / "kafka")
-    broker.start()
-    try:
-        fill(work, broker.servers)
+    with brokers.started(work) as servers:
+        fill(work, servers)
         ran = race(work, calls, contenders, rounds)
-    finally:
-        broker.stop()
     return [
         *ran.figures(),
         ran.ratio("ours_kafka", "native_kafka", ">= 5"),

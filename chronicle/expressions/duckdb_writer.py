@@ -219,16 +219,18 @@ def _loses_digits(type_: DataType) -> bool:
 
 def _read(text: str, target: DataType) -> str:
     value = f"({text} = 'true')" if target.kind is Kind.BOOL else _as(text, target)
-    problem = _as(f"error(concat('not a {target}: ', {text}))", target)
-    readable = f"regexp_full_match({text}, {text_literal(TEXTS[target.kind])})"
-    return f"(CASE WHEN {text} IS NULL THEN NULL WHEN {readable} THEN {value} ELSE {problem} END)"
+    return _guarded(text, f"regexp_full_match({text}, {text_literal(TEXTS[target.kind])})", value, target)
 
 
 def _fitting(double: str, target: DataType) -> str:
     """DuckDB reads a number that is written with an exponent into a decimal that has too few digits for it."""
-    problem = _as(f"error(concat('not a {target}: ', {double}))", target)
     value = _as(f"CAST({double} AS VARCHAR)", target)
-    return f"(CASE WHEN abs({double}) >= 1e{target.precision - target.scale} THEN {problem} ELSE {value} END)"
+    return _guarded(double, f"abs({double}) < 1e{target.precision - target.scale}", value, target)
+
+
+def _guarded(operand: str, condition: str, value: str, target: DataType) -> str:
+    problem = _as(f"error(concat('not a {target}: ', {operand}))", target)
+    return f"(CASE WHEN {operand} IS NULL THEN NULL WHEN {condition} THEN {value} ELSE {problem} END)"
 
 
 def _instant_text(text: str) -> str:

@@ -34,7 +34,8 @@ PATIENCE_SECONDS = 5.0
 _REQUEST_MS = 15_000
 _AGAIN_SECONDS = 0.1
 _FROM_VERSION, _TO_VERSION = 4, 12
-"""Of fetches: from 4 on transactions are known, and beyond 12 topics have ids instead of names."""
+"""Of fetches: from 4 on transactions are known, and beyond 12 topics have ids instead of names. No rack is told: the
+leader answers itself then, and names no replica to ask instead."""
 
 _READ_COMMITTED = 1
 _NO_SESSION = {"session_id": 0, "session_epoch": -1}
@@ -63,7 +64,6 @@ class PartitionReader:
             "request_timeout_ms": self._patience_ms,
             "receive_message_max_bytes": max(largest, 1 << 30),
         }
-        self._rack = options.get("client.rack", "")
         self._each = _GUESSED_BYTES
         self._client: Any = None
         self._topics: set[str] = set()
@@ -164,7 +164,6 @@ class PartitionReader:
             max_bytes=self._sizes["fetch.max.bytes"],
             isolation_level=_READ_COMMITTED,
             topics=[FetchRequest.FetchTopic(topic=topic, partitions=parts) for topic, parts in by_topic.items()],
-            rack_id=self._rack,
             min_version=_FROM_VERSION,
             max_version=_TO_VERSION,
             **_NO_SESSION,
