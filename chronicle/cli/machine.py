@@ -13,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 
 from chronicle import __version__
+from chronicle.errors import ChronicleError
 from chronicle.project import Project
 
 DISTRIBUTION = "chronicle-streaming"
@@ -132,8 +133,16 @@ def jar_directory() -> Path:
 
 
 def spark_jars(project: Project) -> tuple[Path, ...]:
-    """Those that Spark needs for a project's source: none for a journal."""
-    return () if project.journal_path is not None else tuple(sorted((jar_directory() / "spark").glob("*.jar")))
+    """Those that Spark needs to read a project's source: none for a journal."""
+    if project.journal_path is not None:
+        return ()
+    found = tuple(sorted((jar_directory() / "spark").glob("*.jar")))
+    if not any(jar.name.startswith("spark-sql-kafka") for jar in found):
+        raise ChronicleError(
+            f"Spark's Kafka connector is missing in {jar_directory() / 'spark'}",
+            "make jars (or set CHRONICLE_JARS to where the jars are)",
+        )
+    return found
 
 
 def disk(name: str, directory: Path) -> Finding:

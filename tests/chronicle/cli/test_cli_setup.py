@@ -12,6 +12,7 @@ from chronicle.cli import init, machine
 from chronicle.cli.machine import Status
 from chronicle.cli.main import run
 from chronicle.definitions import load
+from chronicle.errors import ChronicleError
 from chronicle.project import Project
 
 
@@ -116,6 +117,19 @@ def test_missing_jars_are_told_and_stop_nobody(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv("CHRONICLE_JARS", str(tmp_path))
     assert machine.jars().status is Status.OPTIONAL
     assert "make jars" in machine.jars().fix
+
+
+def test_a_second_answer_over_kafka_wants_the_connector_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CHRONICLE_JARS", str(tmp_path))
+    (tmp_path / "chronicle.yaml").write_text(
+        'chronicle: 1\nname: g\nsource: {kafka: {servers: "127.0.0.1:1", topics: [calls]}}\n'
+        "chronicles: {calls: {columns: {caller: string}}}\n"
+    )
+    with pytest.raises(ChronicleError, match="connector is missing") as raised:
+        machine.spark_jars(Project.load(tmp_path / "chronicle.yaml"))
+    assert "make jars" in raised.value.hint
 
 
 def test_a_state_that_would_lie_under_a_file_is_found(tmp_path: Path) -> None:
