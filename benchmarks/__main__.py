@@ -1,4 +1,4 @@
-"""`python -m benchmarks [--quick | --long] [SUITE ...]`: runs the suites, and without names writes RESULTS.md, its
+"""`python -m benchmarks [--quick] [SUITE ...]`: runs the suites, and without names writes RESULTS.md, its
 pictures and the figures of the README; what is quick goes to .quick/ and leaves these as they are.
 
 A suite is a process of its own: the most memory it had is told, and one that fails takes nothing of the others with it.
@@ -22,7 +22,7 @@ from benchmarks.report import QUICK_RESULTS, README, RESULTS, SUITES, Section, r
 
 def main() -> int:
     arguments = _arguments()
-    flags = [name for name in ("--quick", "--long") if getattr(arguments, name[2:])]
+    flags = ["--quick"] if arguments.quick else []
     sections = []
     for suite in arguments.suites or SUITES:
         progress(f"{SUITES[suite]} …")
@@ -61,9 +61,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "suites", nargs="*", metavar="SUITE", help=f"one of {', '.join(SUITES)}; all when none is named"
     )
-    sizes = parser.add_mutually_exclusive_group()
-    sizes.add_argument("--quick", action="store_true", help="small sizes, a few minutes")
-    sizes.add_argument("--long", action="store_true", help="growth to fifty million appends, another half hour")
+    parser.add_argument("--quick", action="store_true", help="small sizes, a few minutes")
     arguments = parser.parse_args()
     if unknown := set(arguments.suites) - set(SUITES):
         parser.error(f"no suite {', '.join(sorted(unknown))}; there are {', '.join(SUITES)}")

@@ -54,12 +54,11 @@ def _tens(first: int, last: int) -> tuple[int, ...]:
 
 
 QUICK = Sizes(400_000, 100_000, _tens(3, 5), _tens(4, 5), _tens(1, 3), _tens(2, 4))
-FULL = Sizes(5_000_000, 2_000_000, _tens(3, 7), _tens(4, 7), _tens(1, 4), _tens(2, 5))
-LONG = Sizes(50_000_000, 20_000_000, FULL.versions, FULL.rows, FULL.periods, FULL.relations)
+FULL = Sizes(50_000_000, 10_000_000, _tens(3, 7), _tens(4, 7), _tens(1, 4), _tens(2, 5))
 
 
-def run(quick: bool, long: bool = False) -> list[Figure | Curve]:
-    sizes = QUICK if quick else LONG if long else FULL
+def run(quick: bool) -> list[Figure | Curve]:
+    sizes = QUICK if quick else FULL
     with tempfile.TemporaryDirectory() as directory:
         work = Path(directory)
         measured = [

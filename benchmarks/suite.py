@@ -1,4 +1,4 @@
-"""`python -m benchmarks.suite NAME FILE [--quick | --long]`: one suite, what it measured pickled into the file."""
+"""`python -m benchmarks.suite NAME FILE [--quick]`: one suite, what it measured pickled into the file."""
 
 from __future__ import annotations
 
@@ -9,6 +9,5 @@ from pathlib import Path
 
 if __name__ == "__main__":
     name, found, *flags = sys.argv[1:]
-    sizes = {"long": True} if name == "growth" and "--long" in flags else {}
-    measured = importlib.import_module(f"benchmarks.{name}").run(quick="--quick" in flags, **sizes)
+    measured = importlib.import_module(f"benchmarks.{name}").run(quick="--quick" in flags)
     Path(found).write_bytes(pickle.dumps(measured))
