@@ -20,6 +20,7 @@ from kafka.producer.producer_batch import ProducerBatch
 from kafka.record.memory_records import MemoryRecordsBuilder
 
 from chronicle.appends.tokens import Token
+from chronicle.kafka.varints import varint
 
 Headers = Sequence[tuple[str, bytes]]
 
@@ -34,17 +35,6 @@ _NO_KEY = b"\x01"
 _NO_ATTRIBUTES_NO_DELTA = b"\x00\x00"
 _LONGEST_OVERHEAD = 32
 _LOOK_AGAIN_SECONDS = 0.1
-
-
-def varint(number: int) -> bytes:
-    """Zigzag and seven bits a byte, as lengths and offsets are written; of numbers that are not negative."""
-    left = number << 1
-    written = bytearray()
-    while left > 0x7F:
-        written.append(left & 0x7F | 0x80)
-        left >>= 7
-    written.append(left)
-    return bytes(written)
 
 
 _VARINTS = [varint(number) for number in range(16_384)]

@@ -21,6 +21,7 @@ from kafka.errors import CorruptRecordError
 from kafka.record.legacy_records import LegacyRecordBatch
 
 from chronicle.journal import HEADERS_TYPE
+from chronicle.kafka.varints import MORE, SEVEN_BITS, read_varint, varint
 
 Int64s = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
@@ -42,7 +43,6 @@ _STREAMED = {_GZIP: "gzip", _LZ4: "lz4", _ZSTD: "zstd"}
 _XERIAL = b"\x82SNAPPY\x00"
 _XERIAL_HEADER = 16
 _ABORTED = 0
-_MORE, _SEVEN = 0x80, 0x7F
 _LONGEST = 64
 _FIRST_MS, _LAST_MS = -62_135_596_800_000, 253_402_300_799_999
 """Of the years 1 and 9999; a producer's clock may say anything."""
@@ -142,7 +142,7 @@ def _batches(answer: memoryview, start: int, end: int, aborted: Sequence[tuple[i
         while waiting and waiting[0][1] <= last:
             aborting.add(waiting.popleft()[0])
         if attributes & _CONTROL:
-            if _marker(body) == _ABORTED:
+            if _marker(bytes(body)) == _ABORTED:
                 aborting.discard(producer)
         elif last >= start and count and not (attributes & _TRANSACTIONAL and producer in aborting):
             stamped = bool(attributes & _LOG_APPEND_TIME)
@@ -151,16 +151,13 @@ def _batches(answer: memoryview, start: int, end: int, aborted: Sequence[tuple[i
     return found, next_offset
 
 
-def _marker(body: memoryview) -> int:
-    """The type of a control record: its key is a version and the type, of two bytes each. The fields before the key are
-    a byte each, as there is one record, which has no delta."""
-    data = np.frombuffer(body, np.uint8)
-    at = np.zeros(1, np.int64)
-    _, at = _varints(data, at)
-    _, at = _varints(data, at + 1)
-    _, at = _varints(data, at)
-    _, at = _varints(data, at)
-    return int(struct.unpack_from(">hh", body, int(at[0]))[1])
+def _marker(body: bytes) -> int:
+    """The type of a control record, whose key is a version and the type, of two bytes each."""
+    _, at = read_varint(body, 0)
+    _, at = read_varint(body, at + 1)  # after the attributes
+    _, at = read_varint(body, at)
+    _, at = read_varint(body, at)
+    return int(struct.unpack_from(">hh", body, at)[1])
 
 
 def _decompressed(codec: int, body: bytes) -> bytes:
@@ -189,9 +186,9 @@ def _snappy(body: bytes) -> bytes:
 def _snappy_block(block: bytes) -> bytes:
     size = shift = 0
     for byte in block:  # its plain length comes first, seven bits a byte
-        size |= (byte & _SEVEN) << shift
+        size |= (byte & SEVEN_BITS) << shift
         shift += 7
-        if byte < _MORE:
+        if byte < MORE:
             break
     plain: bytes = pa.decompress(block, size, "snappy", asbytes=True)
     return plain
@@ -210,18 +207,9 @@ def _old_batch(entry: memoryview) -> list[_Batch]:
 
 
 def _record_of(value: bytes | None) -> bytes:
-    size = b"\x01" if value is None else _varint(len(value)) + value
+    size = b"\x01" if value is None else varint(len(value)) + value
     content = b"\x00\x00\x00\x01" + size + b"\x00"  # no attributes, no deltas, no key; no headers
-    return _varint(len(content)) + content
-
-
-def _varint(number: int) -> bytes:
-    left, written = number << 1, bytearray()
-    while left > _SEVEN:
-        written.append(left & _SEVEN | _MORE)
-        left >>= 7
-    written.append(left)
-    return bytes(written)
+    return varint(len(content)) + content
 
 
 def _decoded(batches: Sequence[_Batch]) -> Messages:
@@ -264,12 +252,12 @@ def _begins(data: bytes) -> list[int]:
         while at < size:
             found.append(at)
             low = data[at]
-            if low < _MORE:
+            if low < MORE:
                 at += 1 + (low >> 1)
-            elif (high := data[at + 1]) < _MORE:
-                at += 2 + ((high << 6) | ((low & _SEVEN) >> 1))
+            elif (high := data[at + 1]) < MORE:
+                at += 2 + ((high << 6) | ((low & SEVEN_BITS) >> 1))
             else:
-                length, after = _long_varint(data, at)
+                length, after = read_varint(data, at)
                 if length < 0:
                     break
                 at = after + length
@@ -280,27 +268,17 @@ def _begins(data: bytes) -> list[int]:
     return found
 
 
-def _long_varint(data: bytes, at: int) -> tuple[int, int]:
-    number = shift = 0
-    while True:
-        byte = data[at]
-        number |= (byte & _SEVEN) << shift
-        at, shift = at + 1, shift + 7
-        if byte < _MORE:
-            return (number >> 1) ^ -(number & 1), at
-
-
 def _varints(data: Bytes, at: Int64s) -> tuple[Int64s, Int64s]:
     """The zigzag numbers that begin at these places, and the places after them."""
     byte = data[at]
-    number = (byte & _SEVEN).astype(np.int64)
+    number = (byte & SEVEN_BITS).astype(np.int64)
     after = at + 1
-    more, shift = np.flatnonzero(byte >= _MORE), 7
+    more, shift = np.flatnonzero(byte >= MORE), 7
     while len(more):
         byte = data[after[more]]
-        number[more] |= (byte & _SEVEN).astype(np.int64) << shift
+        number[more] |= (byte & SEVEN_BITS).astype(np.int64) << shift
         after[more] += 1
-        more, shift = more[byte >= _MORE], shift + 7
+        more, shift = more[byte >= MORE], shift + 7
     return (number >> 1) ^ -(number & 1), after
 
 
@@ -330,10 +308,10 @@ def _telling(headers: pa.ChunkedArray) -> pa.DictionaryArray:
 
 
 def _pairs(written: bytes) -> Iterator[tuple[str, bytes | None]]:
-    count, at = _long_varint(written, 0)
+    count, at = read_varint(written, 0)
     for _ in range(count):
-        size, at = _long_varint(written, at)
+        size, at = read_varint(written, at)
         name, at = written[at : at + size].decode(errors="replace"), at + size
-        size, at = _long_varint(written, at)
+        size, at = read_varint(written, at)
         yield name, None if size < 0 else written[at : at + size]
         at += max(size, 0)
