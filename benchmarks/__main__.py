@@ -1,4 +1,4 @@
-"""`python -m benchmarks [--quick] [SUITE ...]`: runs the suites, and without names writes RESULTS.md, its
+"""`python -m benchmarks [--quick | --write] [SUITE ...]`: runs the suites, and without names writes RESULTS.md, its
 pictures and the figures of the README; what is quick goes to .quick/ and leaves these as they are.
 
 A suite is a process of its own: the most memory it had is told, and one that fails takes nothing of the others with it.
@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.curves import Curve
 from benchmarks.figures import Figure, number, progress, table
 from benchmarks.processes import watched
-from benchmarks.report import QUICK_RESULTS, README, RESULTS, SUITES, Section, refresh, write
+from benchmarks.report import QUICK_RESULTS, README, RESULTS, SUITES, Section, refresh, rewrite, write
 
 
 def main() -> int:
@@ -35,6 +35,9 @@ def main() -> int:
             progress(f"written to {results}")
             if not arguments.quick:
                 README.write_text(refresh(README.read_text(), results.read_text()))
+    if arguments.write:
+        rewrite(RESULTS, sections)
+        README.write_text(refresh(README.read_text(), RESULTS.read_text()))
     return int(any(section.failed for section in sections))
 
 
@@ -62,7 +65,10 @@ def _arguments() -> argparse.Namespace:
         "suites", nargs="*", metavar="SUITE", help=f"one of {', '.join(SUITES)}; all when none is named"
     )
     parser.add_argument("--quick", action="store_true", help="small sizes, a few minutes")
+    parser.add_argument("--write", action="store_true", help="put the suites named into RESULTS.md, by themselves")
     arguments = parser.parse_args()
+    if arguments.write and (arguments.quick or not arguments.suites):
+        parser.error("--write is for suites that are named, at their full sizes")
     if unknown := set(arguments.suites) - set(SUITES):
         parser.error(f"no suite {', '.join(sorted(unknown))}; there are {', '.join(SUITES)}")
     return arguments

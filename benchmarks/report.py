@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -66,24 +66,43 @@ def report(sections: Sequence[Section], command: str) -> str:
 
 
 def _parts(sections: Sequence[Section]) -> Iterator[str]:
-    for section in sections:
-        pictures = "".join(f"\n![{curve.title}](pictures/{curve.name}.svg)\n" for curve in section.curves)
-        texts = "".join(f"\n{each}" for each in section.measured if isinstance(each, str))
-        yield f"## {SUITES[section.suite]}\n\n{section.took}.\n\n{table(section.figures)}{pictures}{texts}"
+    yield from _parts_of(sections)
     measured = {section.suite for section in sections}
     for suite in SUITES:
         if suite not in measured:
             yield f"## {SUITES[suite]}\n\nNot measured in this run.\n"
 
 
+def _parts_of(sections: Sequence[Section]) -> Iterator[str]:
+    for section in sections:
+        pictures = "".join(f"\n![{curve.title}](pictures/{curve.name}.svg)\n" for curve in section.curves)
+        texts = "".join(f"\n{each}" for each in section.measured if isinstance(each, str))
+        yield f"## {SUITES[section.suite]}\n\n{section.took}.\n\n{table(section.figures)}{pictures}{texts}"
+
+
 def write(results: Path, sections: Sequence[Section], command: str) -> None:
     """The report, with its pictures beside it."""
+    _draw(results, sections)
+    results.write_text(report(sections, command))
+
+
+def rewrite(results: Path, sections: Sequence[Section]) -> None:
+    """What suites measured that were run by themselves, in place of what the report has of them."""
+    _draw(results, sections)
+    parts = re.split(r"^(?=## )", results.read_text(), flags=re.MULTILINE)
+    for section in sections:
+        (own,) = _parts_of([replace(section, took=f"{section.took}; run by itself, {datetime.now(UTC):%Y-%m-%d}")])
+        heading = own.partition("\n")[0]
+        parts = [f"{own}\n" if part.partition("\n")[0] == heading else part for part in parts]
+    results.write_text("".join(parts))
+
+
+def _draw(results: Path, sections: Sequence[Section]) -> None:
     pictures = results.with_name("pictures")
     pictures.mkdir(parents=True, exist_ok=True)
     for section in sections:
         for curve in section.curves:
             (pictures / f"{curve.name}.svg").write_text(picture(curve))
-    results.write_text(report(sections, command))
 
 
 def shown(results: str) -> str:

@@ -88,3 +88,18 @@ def test_every_picture_that_the_results_show_is_there() -> None:
     results = RESULTS.read_text() if RESULTS.exists() else ""
     named = [line.split("(")[-1].rstrip(")") for line in results.splitlines() if line.startswith("![")]
     assert [name for name in named if not (RESULTS.parent / name).is_file()] == []
+
+
+def test_a_suite_that_was_run_by_itself_takes_its_place_and_no_others(tmp_path: Path) -> None:
+    results = tmp_path / "RESULTS.md"
+    sections = [Section("engine", tuple(figures()), "3 s"), Section("growth", (CURVE,), "1 s")]
+    written.write(results, sections, "bench")
+    before = results.read_text()
+    written.rewrite(results, [Section("engine", (figures()[0],), "9 s")])
+    after = results.read_text()
+    assert "theirs" in before
+    assert "theirs" not in after
+    assert "9 s; run by itself" in after
+    assert after[after.index("## How the cost") :] == before[before.index("## How the cost") :]
+    assert after.startswith(before[: before.index("## ")])
+    assert (tmp_path / "pictures" / "rows.svg").exists()
