@@ -172,7 +172,7 @@ class PartitionReader:
         return self._client.send(node, request)
 
     def _answered(self, future: Any) -> Any:
-        self._client.poll(timeout_ms=_REQUEST_MS, future=future)
+        self._client.poll(timeout_ms=self._patience_ms, future=future)
         if not future.is_done:
             raise KafkaConnectionError("the broker does not answer")
         if future.failed():
